@@ -1,0 +1,7 @@
+//! muster: a reverse proxy and load balancer that reads Apache httpd's configuration.
+
+pub mod body;
+pub mod clock;
+pub mod config;
+pub mod fault;
+pub mod ids;
