@@ -2,7 +2,15 @@
 //!
 //! Called by `main` and `supervisor`. Never touches sockets; reads files only in `resolve`.
 
+pub mod args;
+pub mod build;
+pub mod diagnostic;
+pub mod directive;
+pub mod draft;
+pub mod frame;
 pub mod layer;
+pub mod lexer;
 pub mod pattern;
+pub mod registry;
 pub mod settings;
 pub mod span;
