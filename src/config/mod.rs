@@ -13,4 +13,6 @@ pub mod lexer;
 pub mod pattern;
 pub mod registry;
 pub mod settings;
+pub mod settle;
 pub mod span;
+pub mod worker_url;

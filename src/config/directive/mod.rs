@@ -1,9 +1,14 @@
-//! What each directive does: a file per family. Setters store values in the draft; `finish`
+//! What each directive does: a file per family. Setters store values in the draft; `settle`
 //! applies defaults and inheritance.
+//!
+//! Called by `config::build` through the registry's table. A setter gets words that were counted
+//! and unquoted already; it checks values and says in its error what would be right.
 
 use super::args::Args;
 use super::frame::Build;
 use super::settings::Settings;
+
+pub mod value;
 
 /// Stands in the table where a setter is not written yet.
 pub fn pending(_: &mut Build, _: &Args) -> Result<(), String> {
@@ -13,6 +18,5 @@ pub fn pending(_: &mut Build, _: &Args) -> Result<(), String> {
 /// Makes the settings of what has been collected: defaults, inheritance, numbers, checks over
 /// several directives. Complaints go to `build.complaints`; the settings are thrown away then.
 pub fn finish(build: &mut Build) -> Settings {
-    let _ = build;
-    todo!("defaults and inheritance")
+    super::settle::settle(build)
 }
