@@ -1,8 +1,10 @@
 //! muster: a reverse proxy and load balancer that reads Apache httpd's configuration.
 
+pub mod balancer;
 pub mod body;
 pub mod clock;
 pub mod config;
 pub mod fault;
 pub mod ids;
 pub mod reactor;
+pub mod shm;
