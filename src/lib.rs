@@ -3,8 +3,10 @@
 pub mod balancer;
 pub mod body;
 pub mod clock;
+pub mod codec;
 pub mod config;
 pub mod fault;
 pub mod ids;
+pub mod log;
 pub mod reactor;
 pub mod shm;
