@@ -10,3 +10,5 @@ pub mod ids;
 pub mod log;
 pub mod reactor;
 pub mod shm;
+pub mod supervisor;
+pub mod sys;

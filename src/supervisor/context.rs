@@ -1,0 +1,44 @@
+//! What a child is given at its fork.
+
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use crate::config::settings::Settings;
+use crate::ids::{ChildNo, Generation, ListenNo, SlotNo};
+use crate::log::Logs;
+use crate::shm::{Assignment, Scoreboard};
+use crate::sys::signal::Signals;
+
+/// Everything that a child has from its supervisor. All descriptors of other generations are
+/// closed, user and group are those of the configuration, and the death of the supervisor sends
+/// this process SIGUSR1 (`PR_SET_PDEATHSIG`).
+pub struct ChildContext {
+    /// The configuration of this generation.
+    pub settings: Rc<Settings>,
+    /// The table that all processes share.
+    pub scoreboard: Rc<Scoreboard>,
+    /// Which row of the table belongs to which worker and balancer.
+    pub assignment: Rc<Assignment>,
+    /// This child's row.
+    pub slot: SlotNo,
+    /// Its place within its generation, below `children`.
+    pub child: ChildNo,
+    /// How many children the generation has.
+    pub children: u16,
+    /// Which configuration.
+    pub generation: Generation,
+    /// Listening sockets, non-blocking and shared with the other children. One `Listen` may have
+    /// more than one socket: after a move from `127.0.0.1:80` to `*:80` both stay.
+    pub listeners: Vec<(ListenNo, OwnedFd)>,
+    /// Opened logs.
+    pub logs: Rc<Logs>,
+    /// The reading end of a pipe that all children of a generation share, non-blocking. End of
+    /// file: the supervisor is dead, drain and exit. A byte: a child has died, so some child should
+    /// try the watchdog's lock and an accept unasked (each that is woken does both; read it empty).
+    pub life: OwnedFd,
+    /// Write one byte when serving.
+    pub ready: OwnedFd,
+    /// Read with readiness of its descriptor: USR1 drain, USR2 drain and close idle connections
+    /// now, TERM stop at once. INT, WINCH and HUP are ignored already.
+    pub signals: Signals,
+}

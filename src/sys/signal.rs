@@ -1,0 +1,98 @@
+//! Signals as something to read: a `signalfd` in place of a handler that writes to a pipe.
+//!
+//! The signals that a process wants are blocked and arrive as records with their sender, so there
+//! is no handler, nothing that must be async-signal-safe, no `EINTR`, and the loop meets them
+//! where it meets everything else. A blocked signal that is sent between a fork and the child's
+//! own `Signals::take` stays pending, so none is lost.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use nix::errno::Errno;
+pub use nix::sys::signal::Signal;
+use nix::sys::signal::{self, SigHandler, SigSet, SigmaskHow};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+/// A signal that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Which.
+    pub signal: Signal,
+    /// The process that sent it; `None` when the kernel did (a terminal, a resized window, the
+    /// death of the parent).
+    pub sender: Option<i32>,
+}
+
+/// The signals that this process reads. Readable (level) while one is waiting.
+#[derive(Debug)]
+pub struct Signals {
+    fd: SignalFd,
+}
+
+impl Signals {
+    /// Blocks `wanted`, ignores `ignored` and SIGPIPE, restores everything else that a parent may
+    /// have changed. To be called once in each process, in a child soon after its fork.
+    ///
+    /// # Errors
+    /// Of `sigprocmask` or `signalfd` (out of descriptors).
+    pub fn take(wanted: &[Signal], ignored: &[Signal]) -> io::Result<Signals> {
+        let mut set = SigSet::empty();
+        for s in wanted {
+            set.add(*s);
+            // A signal that is ignored never reaches a signalfd; a shell's `&` ignores INT.
+            reset(*s, SigHandler::SigDfl)?;
+        }
+        for s in ignored.iter().chain(&[Signal::SIGPIPE]) {
+            reset(*s, SigHandler::SigIgn)?;
+        }
+        signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&set), None)?;
+        let fd = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+        Ok(Signals { fd })
+    }
+
+    /// The next signal, `None` when none is waiting.
+    pub fn next(&self) -> Option<Received> {
+        loop {
+            match self.fd.read_signal() {
+                Ok(Some(info)) => {
+                    let Ok(signal) = Signal::try_from(info.ssi_signo as i32) else {
+                        continue;
+                    };
+                    // SI_USER, SI_QUEUE and SI_TKILL are 0 and below; SI_KERNEL and the codes of
+                    // faults and of a death signal are above.
+                    let by_process = info.ssi_code <= 0;
+                    return Some(Received {
+                        signal,
+                        sender: by_process.then_some(info.ssi_pid as i32),
+                    });
+                }
+                Err(Errno::EINTR) => continue,
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl AsRawFd for Signals {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// Sends a signal to one process. Never takes a group: `pid` must be above 1.
+///
+/// # Errors
+/// `ESRCH` when it is gone, `EPERM` when it is another user's, `EINVAL` for a pid below 2.
+pub fn send(pid: i32, signal: Signal) -> io::Result<()> {
+    if pid < 2 {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    Ok(signal::kill(nix::unistd::Pid::from_raw(pid), signal)?)
+}
+
+#[allow(unsafe_code)]
+fn reset(s: Signal, handler: SigHandler) -> io::Result<()> {
+    // SAFETY: only SIG_DFL and SIG_IGN are installed, so no code of ours runs in a signal context.
+    unsafe { signal::signal(s, handler) }?;
+    Ok(())
+}
