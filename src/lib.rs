@@ -9,6 +9,7 @@ pub mod fault;
 pub mod ids;
 pub mod log;
 pub mod reactor;
+pub mod request;
 pub mod shm;
 pub mod supervisor;
 pub mod sys;

@@ -58,3 +58,10 @@ pub fn overridden(
     let _ = (req, status, reason, www_authenticate);
     todo!()
 }
+
+/// For handlers: go on with another local path (may hold a query), as after an internal redirect.
+/// The handler returns the fault that this gives.
+pub fn elsewhere(req: &mut Request, target: Vec<u8>) -> Fault {
+    req.elsewhere = Some(target);
+    Fault::status(200, "internal redirect")
+}

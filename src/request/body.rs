@@ -217,7 +217,11 @@ mod tests {
 
     #[test]
     fn too_much_is_a_413() {
-        let mut body = RequestBody::new(Box::new(Bytes::new("abcdef")), false, Rc::new(Counting::default()));
+        let mut body = RequestBody::new(
+            Box::new(Bytes::new("abcdef")),
+            false,
+            Rc::new(Counting::default()),
+        );
         body.set_limit(6);
         assert!(matches!(body.poll_fill(&mut cx()), Poll::Ready(Ok(true))));
         body.consume(3);

@@ -12,6 +12,7 @@ use crate::codec::http1::head::RequestHead;
 use crate::codec::target::{ParsedTarget, Path};
 use crate::config::layer::Layer;
 use crate::config::span::Span;
+use crate::fault::Fault;
 use crate::ids::ServerNo;
 
 use super::env::Env;
@@ -64,6 +65,19 @@ pub struct Request {
     pub error_fields: Fields,
     /// The wanted client-visible effects of `nokeepalive` and friends, read after the phases.
     pub effects: Effects,
+    /// What `begin` found wrong; answered by `run`.
+    pub refused: Option<Fault>,
+    /// A handler's wish to go on with another path (see [`super::answer::elsewhere`]).
+    pub elsewhere: Option<Vec<u8>>,
+    /// The reason phrase of a backend's answer that our own page stands in for.
+    pub overridden_reason: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// True while the answer to an error is being made by an ErrorDocument: no conditions, no ranges.
+    pub fn is_error_document(&self) -> bool {
+        self.original.as_ref().is_some_and(|o| o.status != 200)
+    }
 }
 
 /// What variables and faults ask of the connection.
@@ -124,7 +138,9 @@ pub struct ProxyTarget {
     pub url: Vec<u8>,
     /// The path needs no encoding any more (`nocanon`, `mapping=encoded`): it is sent as it stands.
     pub encoded: bool,
-    /// With `nocanon` the raw query belongs to it as received; kept beside for every rule.
+    /// The path was normalised with AllowEncodedSlashes NoDecode: a `%2f` in it stays (`canonical_escape_kept`).
+    pub kept_slashes: bool,
+    /// The query to send, as received.
     pub query: Option<Vec<u8>>,
     /// The rule.
     pub span: Span,

@@ -9,7 +9,7 @@ use crate::config::settings::{Server, Settings};
 use crate::fault::Fault;
 use crate::ids::{ServerNo, SlotNo};
 use crate::log::Logs;
-use crate::shm::scoreboard::Scoreboard;
+use crate::shm::Scoreboard;
 
 use super::answer::Answer;
 use super::body::RequestBody;
