@@ -1,22 +1,39 @@
 //! Pooled buffers of 16 KiB: what one direction of one connection may hold.
 
+use std::cell::RefCell;
+use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
 /// Bytes in a buffer.
 pub const SIZE: usize = 16 * 1024;
 
-/// A pooled buffer with a window of filled bytes; goes back to the pool when dropped.
-#[derive(Debug)]
-pub struct Buf {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
+/// Buffers that are kept for later (4 MiB); more than these go back to the allocator.
+const KEPT: usize = 256;
+
+type Block = Box<[u8]>;
+
+thread_local! {
+    static POOL: ManuallyDrop<RefCell<Vec<Block>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// An empty buffer of the pool.
+/// A pooled buffer with a window of filled bytes; goes back to the pool when dropped.
+pub struct Buf {
+    /// Invariant: `SIZE` long until `drop` takes it.
+    bytes: Block,
+    start: u32,
+    end: u32,
+}
+
+/// An empty buffer of the pool. What is in it beyond the window is left over from others and must
+/// never be shown to anyone; nothing but `spare` reaches it.
 pub fn take() -> Buf {
+    let bytes = POOL
+        .with_borrow_mut(Vec::pop)
+        .unwrap_or_else(|| vec![0; SIZE].into_boxed_slice());
     Buf {
-        bytes: vec![0; SIZE],
+        bytes,
         start: 0,
         end: 0,
     }
@@ -25,28 +42,29 @@ pub fn take() -> Buf {
 impl Buf {
     /// The filled bytes.
     pub fn data(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
+        &self.bytes[self.start as usize..self.end as usize]
     }
 
-    /// Where the next bytes go; may be empty while `data` is not. Moves the filled bytes to the
+    /// Where the next bytes go; empty only when the buffer is full. Moves the filled bytes to the
     /// front when there is no room behind them.
     pub fn spare(&mut self) -> &mut [u8] {
-        if self.start > 0 && (self.start == self.end || self.end == self.bytes.len()) {
-            self.bytes.copy_within(self.start..self.end, 0);
+        if self.start > 0 && (self.start == self.end || self.end as usize == SIZE) {
+            self.bytes
+                .copy_within(self.start as usize..self.end as usize, 0);
             self.end -= self.start;
             self.start = 0;
         }
-        &mut self.bytes[self.end..]
+        &mut self.bytes[self.end as usize..]
     }
 
     /// `n` bytes of `spare` are filled now.
     pub fn filled(&mut self, n: usize) {
-        self.end = (self.end + n).min(self.bytes.len());
+        self.end = (self.end as usize + n).min(SIZE) as u32;
     }
 
     /// Gives back the first `n` filled bytes.
     pub fn consume(&mut self, n: usize) {
-        self.start = (self.start + n).min(self.end);
+        self.start = (self.start as usize + n).min(self.end as usize) as u32;
     }
 
     /// Nothing is filled.
@@ -56,7 +74,27 @@ impl Buf {
 
     /// All room is filled.
     pub fn is_full(&self) -> bool {
-        self.end - self.start == self.bytes.len()
+        (self.end - self.start) as usize == SIZE
+    }
+
+    /// Fills with as much of `bytes` as there is room for, and says how much that was.
+    pub fn put(&mut self, bytes: &[u8]) -> usize {
+        let spare = self.spare();
+        let n = spare.len().min(bytes.len());
+        spare[..n].copy_from_slice(&bytes[..n]);
+        self.filled(n);
+        n
+    }
+}
+
+impl Drop for Buf {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        POOL.with_borrow_mut(|pool| {
+            if pool.len() < KEPT {
+                pool.push(bytes);
+            }
+        });
     }
 }
 
@@ -65,5 +103,41 @@ impl Deref for Buf {
 
     fn deref(&self) -> &[u8] {
         self.data()
+    }
+}
+
+impl fmt::Debug for Buf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buf({} bytes)", self.data().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_moves_to_the_front_when_the_end_is_reached() {
+        let mut b = take();
+        let most = vec![b'x'; SIZE];
+        assert_eq!(b.put(&most), SIZE);
+        assert!(b.is_full());
+        assert!(b.spare().is_empty());
+        b.consume(SIZE - 3);
+        assert_eq!(b.put(b"abc"), 3);
+        assert_eq!(b.data(), b"xxxabc");
+        b.consume(99);
+        assert!(b.is_empty());
+        assert_eq!(b.spare().len(), SIZE);
+    }
+
+    #[test]
+    fn dropped_buffers_are_used_again_up_to_a_bound() {
+        let many: Vec<Buf> = (0..KEPT + 10).map(|_| take()).collect();
+        drop(many);
+        POOL.with_borrow(|p| assert_eq!(p.len(), KEPT));
+        let one = take();
+        assert!(one.is_empty());
+        POOL.with_borrow(|p| assert_eq!(p.len(), KEPT - 1));
     }
 }

@@ -9,7 +9,9 @@
 //! whenever it is woken.
 
 pub mod buffers;
+pub mod driver;
 pub mod helper;
+pub mod source;
 pub mod splice;
 pub mod stream;
 pub mod task;

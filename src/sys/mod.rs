@@ -2,9 +2,14 @@
 //!
 //! Called by every room that meets the kernel; knows nothing of HTTP, configuration or policy.
 
+pub mod accept;
+pub mod epoll;
+pub mod filelock;
 pub mod fork;
 pub mod pidfile;
 pub mod privilege;
 pub mod signal;
 pub mod socket;
+pub mod splice;
+pub mod transfer;
 pub mod wait;
