@@ -1,9 +1,9 @@
 //! Pooled buffers of 16 KiB: what one direction of one connection may hold.
 
-use std::cell::RefCell;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::ops::Deref;
+
+use super::forever::{Access, Forever};
 
 /// Bytes in a buffer.
 pub const SIZE: usize = 16 * 1024;
@@ -14,8 +14,8 @@ const KEPT: usize = 256;
 type Block = Box<[u8]>;
 
 thread_local! {
-    static POOL: ManuallyDrop<RefCell<Vec<Block>>> =
-        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+    static POOL: Forever<Vec<Block>> =
+        const { Forever::new(Vec::new()) };
 }
 
 /// A pooled buffer with a window of filled bytes; goes back to the pool when dropped.
@@ -30,7 +30,7 @@ pub struct Buf {
 /// never be shown to anyone; nothing but `spare` reaches it.
 pub fn take() -> Buf {
     let bytes = POOL
-        .with_borrow_mut(Vec::pop)
+        .changed(Vec::pop)
         .unwrap_or_else(|| vec![0; SIZE].into_boxed_slice());
     Buf {
         bytes,
@@ -90,7 +90,7 @@ impl Buf {
 impl Drop for Buf {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
-        POOL.with_borrow_mut(|pool| {
+        POOL.changed(|pool| {
             if pool.len() < KEPT {
                 pool.push(bytes);
             }
@@ -135,9 +135,9 @@ mod tests {
     fn dropped_buffers_are_used_again_up_to_a_bound() {
         let many: Vec<Buf> = (0..KEPT + 10).map(|_| take()).collect();
         drop(many);
-        POOL.with_borrow(|p| assert_eq!(p.len(), KEPT));
+        POOL.borrowed(|p| assert_eq!(p.len(), KEPT));
         let one = take();
         assert!(one.is_empty());
-        POOL.with_borrow(|p| assert_eq!(p.len(), KEPT - 1));
+        POOL.borrowed(|p| assert_eq!(p.len(), KEPT - 1));
     }
 }

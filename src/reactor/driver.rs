@@ -108,15 +108,6 @@ pub(super) fn register(fd: RawFd, key: u32) -> io::Result<()> {
     })
 }
 
-pub(super) fn deregister(fd: RawFd) -> io::Result<()> {
-    with(|d| {
-        d.poll
-            .borrow()
-            .registry()
-            .deregister(&mut mio::unix::SourceFd(&fd))
-    })
-}
-
 /// One turn. Waits as long as there is nothing to do.
 pub fn turn() {
     with(|d| {

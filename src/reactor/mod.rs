@@ -10,6 +10,7 @@
 
 pub mod buffers;
 pub mod driver;
+mod forever;
 pub mod helper;
 pub mod source;
 pub mod splice;

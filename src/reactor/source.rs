@@ -4,13 +4,12 @@
 //! closed. What an event told is remembered; an operation that meets `WouldBlock`, or reads less
 //! than it asked for, clears it again, so that no read is made that is known to find nothing.
 
-use std::cell::RefCell;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 use std::task::Poll;
 
 use super::driver;
+use super::forever::{Access, Forever};
 use super::task::{self, NOBODY, TaskNo};
 use crate::sys::epoll;
 
@@ -37,8 +36,8 @@ struct Table {
 }
 
 thread_local! {
-    static TABLE: ManuallyDrop<RefCell<Table>> = const {
-        ManuallyDrop::new(RefCell::new(Table { entries: Vec::new(), free: Vec::new() }))
+    static TABLE: Forever<Table> = const {
+        Forever::new(Table { entries: Vec::new(), free: Vec::new() })
     };
 }
 
@@ -81,7 +80,7 @@ impl Source {
             reader: NOBODY,
             writer: NOBODY,
         };
-        TABLE.with_borrow_mut(|t| {
+        TABLE.changed(|t| {
             let key = match t.free.pop() {
                 Some(key) => {
                     t.entries[key as usize] = entry;
@@ -113,7 +112,7 @@ impl Source {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Entry) -> T) -> T {
-        TABLE.with_borrow_mut(|t| f(&mut t.entries[self.key as usize]))
+        TABLE.changed(|t| f(&mut t.entries[self.key as usize]))
     }
 
     /// `Ready` when a read may find something; else the current task is woken by the next event.
@@ -193,18 +192,13 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        TABLE.with_borrow_mut(|t| {
+        TABLE.changed(|t| {
             let entry = &mut t.entries[self.key as usize];
             entry.reader = NOBODY;
             entry.writer = NOBODY;
             t.free.push(self.key);
         });
     }
-}
-
-/// Takes a descriptor out of the loop without closing it.
-pub(super) fn forget(fd: RawFd) {
-    let _ = driver::deregister(fd);
 }
 
 /// Notes an event and queues the tasks that wait for it.
@@ -222,7 +216,7 @@ pub(super) fn note(event: &mio::event::Event) {
     if event.is_error() || event.is_write_closed() {
         told |= READABLE | WRITABLE | CLOSED | BROKEN;
     }
-    let (reader, writer) = TABLE.with_borrow_mut(|t| {
+    let (reader, writer) = TABLE.changed(|t| {
         let Some(entry) = t.entries.get_mut(event.token().0) else {
             return (NOBODY, NOBODY);
         };
@@ -249,5 +243,5 @@ pub(super) fn note(event: &mio::event::Event) {
 
 /// Places in use, for the figures that a child reports.
 pub fn count() -> usize {
-    TABLE.with_borrow(|t| t.entries.len() - t.free.len())
+    TABLE.borrowed(|t| t.entries.len() - t.free.len())
 }

@@ -1,12 +1,11 @@
 //! Moving bytes between two descriptors inside the kernel, through a pooled pipe.
 
-use std::cell::RefCell;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
+use super::forever::{Access, Forever};
 use crate::sys::splice::splice;
 
 /// What a pipe should hold. The kernel's sum for an unprivileged user is 64 MiB by default; where
@@ -19,8 +18,8 @@ const KEPT: usize = 16;
 type Ends = (OwnedFd, OwnedFd);
 
 thread_local! {
-    static POOL: ManuallyDrop<RefCell<Vec<Ends>>> =
-        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+    static POOL: Forever<Vec<Ends>> =
+        const { Forever::new(Vec::new()) };
 }
 
 /// A pipe of the pool with what it holds at the moment. Goes back to the pool when it is dropped
@@ -38,7 +37,7 @@ impl Pipe {
     /// # Errors
     /// Out of descriptors.
     pub fn take() -> io::Result<Pipe> {
-        let ends = match POOL.with_borrow_mut(Vec::pop) {
+        let ends = match POOL.changed(Vec::pop) {
             Some(ends) => ends,
             None => {
                 let ends = nix::unistd::pipe2(OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)?;
@@ -93,7 +92,7 @@ impl Drop for Pipe {
         if self.held == 0
             && let Some(ends) = self.ends.take()
         {
-            POOL.with_borrow_mut(|pool| {
+            POOL.changed(|pool| {
                 if pool.len() < KEPT {
                     pool.push(ends);
                 }
@@ -124,10 +123,10 @@ mod tests {
         d.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"hello");
         drop(pipe);
-        POOL.with_borrow(|p| assert_eq!(p.len(), 1));
+        POOL.borrowed(|p| assert_eq!(p.len(), 1));
         let mut pipe = Pipe::take().unwrap();
         pipe.fill(b.as_raw_fd(), None, 100).unwrap();
         drop(pipe);
-        POOL.with_borrow(|p| assert!(p.is_empty(), "a pipe with bytes in it must not be shared"));
+        POOL.borrowed(|p| assert!(p.is_empty(), "a pipe with bytes in it must not be shared"));
     }
 }

@@ -49,8 +49,7 @@ impl Stream {
         )?;
         socket.set_tcp_nodelay(true)?;
         if let Some(ip) = source {
-            // The port is chosen at connect, so that ports are only used up per destination.
-            let _ = socket.set_bind_address_no_port(true);
+            transfer::bind_without_port(socket.as_raw_fd());
             socket.bind(&SockAddr::from(SocketAddr::new(ip, 0)))?;
         }
         Stream::connect(socket, &SockAddr::from(to)).await

@@ -5,13 +5,12 @@
 //! which they were armed, and a new one goes to the end of its list. Where there would be too many
 //! different durations, further ones are rounded up by an eighth at most.
 
-use std::cell::RefCell;
 use std::future::{Future, poll_fn};
-use std::mem::ManuallyDrop;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use super::forever::{Access, Forever};
 use super::task::{self, NOBODY, TaskNo};
 use crate::clock::{self, Mono};
 
@@ -46,12 +45,12 @@ struct Timers {
 }
 
 thread_local! {
-    static TIMERS: ManuallyDrop<RefCell<Timers>> = const {
-        ManuallyDrop::new(RefCell::new(Timers {
+    static TIMERS: Forever<Timers> = const {
+        Forever::new(Timers {
             entries: Vec::new(),
             free: Vec::new(),
             lists: Vec::new(),
-        }))
+        })
     };
 }
 
@@ -143,7 +142,7 @@ pub struct Timer {
 impl Timer {
     /// Armed at once.
     pub fn new(after: Duration) -> Timer {
-        TIMERS.with_borrow_mut(|t| {
+        TIMERS.changed(|t| {
             let key = t.free.pop().unwrap_or_else(|| {
                 t.entries.push(Entry {
                     deadline: Mono(0),
@@ -161,7 +160,7 @@ impl Timer {
 
     /// Starts again from now, with this duration.
     pub fn rearm(&mut self, after: Duration) {
-        TIMERS.with_borrow_mut(|t| {
+        TIMERS.changed(|t| {
             t.unlink(self.key);
             t.arm(self.key, after, task::current());
         });
@@ -169,7 +168,7 @@ impl Timer {
 
     /// `Ready` once the time has passed.
     pub fn poll_elapsed(&mut self, _: &mut Context<'_>) -> Poll<()> {
-        TIMERS.with_borrow_mut(|t| {
+        TIMERS.changed(|t| {
             let entry = &mut t.entries[self.key as usize];
             if entry.list == NO_LIST {
                 return Poll::Ready(());
@@ -181,18 +180,18 @@ impl Timer {
 
     /// Whether the time has passed, without waiting for it.
     pub fn elapsed(&self) -> bool {
-        TIMERS.with_borrow(|t| t.entries[self.key as usize].list == NO_LIST)
+        TIMERS.borrowed(|t| t.entries[self.key as usize].list == NO_LIST)
     }
 
     /// When it will be ready.
     pub fn deadline(&self) -> Mono {
-        TIMERS.with_borrow(|t| t.entries[self.key as usize].deadline)
+        TIMERS.borrowed(|t| t.entries[self.key as usize].deadline)
     }
 }
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        TIMERS.with_borrow_mut(|t| {
+        TIMERS.changed(|t| {
             t.unlink(self.key);
             t.free.push(self.key);
         });
@@ -232,7 +231,7 @@ pub async fn sleep(after: Duration) {
 
 /// When the loop must wake at the latest; `None` without any timer.
 pub(super) fn next_deadline() -> Option<Mono> {
-    TIMERS.with_borrow(|t| {
+    TIMERS.borrowed(|t| {
         t.lists
             .iter()
             .filter(|l| l.first != NONE)
@@ -243,7 +242,7 @@ pub(super) fn next_deadline() -> Option<Mono> {
 
 /// Ends the timers whose time has come and queues their tasks.
 pub(super) fn fire(now: Mono) {
-    TIMERS.with_borrow_mut(|t| {
+    TIMERS.changed(|t| {
         for i in 0..t.lists.len() {
             loop {
                 let first = t.lists[i].first;
@@ -264,6 +263,7 @@ pub(super) fn fire(now: Mono) {
 mod tests {
     use super::super::task::block_on;
     use super::*;
+    use std::cell::RefCell;
     use std::rc::Rc;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -302,7 +302,10 @@ mod tests {
     #[test]
     fn timeout_gives_the_value_or_gives_up() {
         block_on(async {
-            assert_eq!(timeout(MS(1), std::future::pending::<()>()).await, Err(Elapsed));
+            assert_eq!(
+                timeout(MS(1), std::future::pending::<()>()).await,
+                Err(Elapsed)
+            );
             assert_eq!(timeout(Duration::ZERO, async { 7 }).await, Ok(7));
         });
     }
@@ -313,7 +316,7 @@ mod tests {
             let timers: Vec<Timer> = (0..5000)
                 .map(|i| Timer::new(Duration::from_secs(1000) + MS(i * 17)))
                 .collect();
-            TIMERS.with_borrow(|t| assert!(t.lists.len() < EXACT + 80));
+            TIMERS.borrowed(|t| assert!(t.lists.len() < EXACT + 80));
             for (i, timer) in timers.iter().enumerate() {
                 let asked = Duration::from_secs(1000) + MS(i as u64 * 17);
                 let given = timer.deadline().since(clock::now());

@@ -7,6 +7,7 @@ use crate::config::settings::Settings;
 use crate::ids::{ChildNo, Generation, ListenNo, SlotNo};
 use crate::log::Logs;
 use crate::shm::{Assignment, Scoreboard};
+use crate::sys::nudge::Nudge;
 use crate::sys::signal::Signals;
 
 /// Everything that a child has from its supervisor. All descriptors of other generations are
@@ -30,6 +31,10 @@ pub struct ChildContext {
     /// Listening sockets, non-blocking and shared with the other children. One `Listen` may have
     /// more than one socket: after a move from `127.0.0.1:80` to `*:80` both stay.
     pub listeners: Vec<(ListenNo, OwnedFd)>,
+    /// One for each child of the generation, by [`ChildNo`]; made before the first fork and shared
+    /// by all of them and by replacements. A child that has more connections than others asks one
+    /// of those to accept. Without them (empty) connections are not balanced.
+    pub nudges: Rc<[Nudge]>,
     /// Opened logs.
     pub logs: Rc<Logs>,
     /// The reading end of a pipe that all children of a generation share, non-blocking. End of

@@ -49,8 +49,9 @@ fn address(storage: &libc::sockaddr_in6) -> Option<SocketAddr> {
             let port = u16::from_be(storage.sin6_port);
             Some(match ip.to_ipv4_mapped() {
                 Some(v4) => SocketAddr::new(IpAddr::V4(v4), port),
-                None => SocketAddrV6::new(ip, port, storage.sin6_flowinfo, storage.sin6_scope_id)
-                    .into(),
+                None => {
+                    SocketAddrV6::new(ip, port, storage.sin6_flowinfo, storage.sin6_scope_id).into()
+                }
             })
         }
         // sockaddr_in has its address where sockaddr_in6 has the flow information.

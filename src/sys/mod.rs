@@ -6,6 +6,7 @@ pub mod accept;
 pub mod epoll;
 pub mod filelock;
 pub mod fork;
+pub mod nudge;
 pub mod pidfile;
 pub mod privilege;
 pub mod signal;

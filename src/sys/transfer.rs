@@ -69,6 +69,22 @@ pub fn send_slices(fd: RawFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     })
 }
 
+/// Has the kernel choose the port at connect instead of at bind, so that a source address uses up
+/// ports only per destination. Kernels that do not know it choose at bind as ever.
+pub fn bind_without_port(fd: RawFd) {
+    let on: libc::c_int = 1;
+    // SAFETY: the value outlives the call and the length is its own.
+    unsafe {
+        libc::setsockopt(
+            fd,
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        );
+    }
+}
+
 fn retry(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     loop {
         match usize::try_from(call()) {
