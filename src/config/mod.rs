@@ -15,4 +15,5 @@ pub mod registry;
 pub mod settings;
 pub mod settle;
 pub mod span;
+pub mod status;
 pub mod worker_url;

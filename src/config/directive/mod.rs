@@ -14,6 +14,7 @@ use super::settings::Settings;
 pub mod access;
 pub mod alias;
 pub mod balancer;
+pub mod balancer_param;
 pub mod content;
 pub mod env;
 pub mod limits;
@@ -24,6 +25,7 @@ pub mod proxy;
 pub mod section;
 pub mod server;
 pub mod value;
+pub mod worker_param;
 
 /// Stands in the table where a setter is not written yet.
 pub fn pending(_: &mut Build, _: &Args) -> Result<(), String> {

@@ -1,0 +1,220 @@
+//! `key=value` words of a balancer (spec: balancer 1.3).
+
+use super::value::{Unit, flag, interval, number};
+use crate::config::settings::BalancerParams;
+
+/// Schedulers that work here.
+pub const METHODS: [&str; 1] = ["byrequests"];
+
+/// httpd's other schedulers.
+const OTHER_METHODS: [&str; 3] = ["bytraffic", "bybusyness", "heartbeat"];
+
+/// The keys of balancers, for messages about workers.
+pub const KEYS: [&str; 11] = [
+    "lbmethod",
+    "stickysession",
+    "stickysessionsep",
+    "scolonpathdelim",
+    "nofailover",
+    "maxattempts",
+    "failonstatus",
+    "failontimeout",
+    "forcerecovery",
+    "nonce",
+    "growth",
+];
+
+/// The longest cookie or parameter name of `stickysession`.
+const MAX_STICKY: usize = 63;
+/// The longest `nonce`.
+const MAX_NONCE: usize = 36;
+
+/// Applies one parameter and remembers its key in `written`. The error is httpd's text with what
+/// was written and what would be right.
+pub fn set(
+    p: &mut BalancerParams,
+    written: &mut Vec<String>,
+    key: &str,
+    value: &str,
+) -> Result<(), String> {
+    let key = key.to_ascii_lowercase();
+    apply(p, &key, value).map_err(|e| format!("{e} ({key}={value})"))?;
+    if !written.contains(&key) {
+        written.push(key);
+    }
+    Ok(())
+}
+
+fn apply(p: &mut BalancerParams, key: &str, value: &str) -> Result<(), String> {
+    match key {
+        "lbmethod" => p.lbmethod = method(value)?,
+        "stickysession" => p.sticky = Some(sticky(value)?),
+        "stickysessionsep" => {
+            p.sticky_separator = match value.as_bytes() {
+                [one] => Some(*one),
+                _ if value.eq_ignore_ascii_case("off") => None,
+                _ => return Err("stickysessionsep must be a single character or Off".into()),
+            };
+        }
+        "scolonpathdelim" => {
+            p.scolon_path_delim = flag(value).ok_or("scolonpathdelim must be On|Off")?;
+        }
+        "nofailover" => p.no_failover = flag(value).ok_or("failover must be On|Off")?,
+        "timeout" => {
+            p.timeout = interval(value, Unit::Seconds)
+                .filter(|d| !d.is_zero())
+                .ok_or("timeout must be at least one second")?;
+        }
+        "maxattempts" => {
+            p.max_attempts =
+                Some(number(value).ok_or("maximum number of attempts must be a positive number")?);
+        }
+        "failonstatus" => p.fail_on_status = codes(value)?,
+        "failontimeout" => {
+            p.fail_on_timeout = flag(value).ok_or("failontimeout must be On|Off")?;
+        }
+        "forcerecovery" => {
+            p.force_recovery = flag(value).ok_or("forcerecovery must be On|Off")?;
+        }
+        "nonce" => {
+            if value.len() > MAX_NONCE {
+                return Err("Provided nonce is too large".into());
+            }
+            let none = value.eq_ignore_ascii_case("none");
+            p.nonce = Some(if none {
+                String::new()
+            } else {
+                value.to_string()
+            });
+        }
+        "growth" => {
+            p.growth = number(value)
+                .filter(|n| (1..=100).contains(n))
+                .ok_or("growth must be between 1 and 100")?;
+        }
+        _ => {
+            let workers = super::worker_param::KEYS.contains(&key) || key.starts_with("hc");
+            let hint = if workers {
+                "; it belongs to a member: write it behind its BalancerMember"
+            } else {
+                ""
+            };
+            return Err(format!("unknown Balancer parameter{hint}"));
+        }
+    }
+    Ok(())
+}
+
+fn method(value: &str) -> Result<String, String> {
+    let known = METHODS.iter().find(|m| m.eq_ignore_ascii_case(value));
+    if let Some(m) = known {
+        return Ok((*m).to_string());
+    }
+    let list = METHODS.join(", ");
+    let other = OTHER_METHODS.iter().find(|m| m.eq_ignore_ascii_case(value));
+    Err(match other {
+        Some(m) => format!(
+            "unknown lbmethod: {m} (mod_lbmethod_{m}) is not there in this version of muster; there is {list}"
+        ),
+        None => format!("unknown lbmethod; there is {list}"),
+    })
+}
+
+fn sticky(value: &str) -> Result<(String, String), String> {
+    let (cookie, parameter) = value.split_once('|').unwrap_or((value, value));
+    for name in [cookie, parameter] {
+        if name.is_empty() || name.len() > MAX_STICKY {
+            return Err("stickysession names must have 1 to 63 characters".into());
+        }
+    }
+    Ok((cookie.to_string(), parameter.to_string()))
+}
+
+fn codes(value: &str) -> Result<Vec<u16>, String> {
+    let mut out = Vec::new();
+    for word in value.split([',', ' ', '\t']).filter(|w| !w.is_empty()) {
+        let code = number::<u16>(word)
+            .filter(|c| (100..=599).contains(c))
+            .ok_or("failonstatus must be one or more HTTP response codes")?;
+        if !out.contains(&code) {
+            out.push(code);
+        }
+    }
+    if out.is_empty() {
+        return Err("failonstatus must be one or more HTTP response codes".into());
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn one(key: &str, value: &str) -> Result<BalancerParams, String> {
+        let mut p = BalancerParams::default();
+        set(&mut p, &mut Vec::new(), key, value).map(|()| p)
+    }
+
+    #[test]
+    fn sticky_names() {
+        let both = one("stickysession", "SID|sid").unwrap().sticky;
+        assert_eq!(both, Some(("SID".into(), "sid".into())));
+        let same = one("StickySession", "S").unwrap().sticky;
+        assert_eq!(same, Some(("S".into(), "S".into())));
+        assert!(one("stickysession", &"s".repeat(64)).is_err());
+        assert_eq!(
+            one("stickysessionsep", "off").unwrap().sticky_separator,
+            None
+        );
+        assert_eq!(
+            one("stickysessionsep", "-").unwrap().sticky_separator,
+            Some(b'-')
+        );
+        assert!(one("stickysessionsep", "--").is_err());
+    }
+
+    #[test]
+    fn methods_are_listed() {
+        assert!(one("lbmethod", "byrequests").is_ok());
+        assert!(
+            one("lbmethod", "bytraffic")
+                .unwrap_err()
+                .contains("mod_lbmethod_bytraffic")
+        );
+        assert!(
+            one("lbmethod", "x")
+                .unwrap_err()
+                .contains("there is byrequests")
+        );
+    }
+
+    #[test]
+    fn lists_and_numbers() {
+        assert_eq!(
+            one("failonstatus", "502,503").unwrap().fail_on_status,
+            [502, 503]
+        );
+        assert_eq!(
+            one("failonstatus", "500, 502 500").unwrap().fail_on_status,
+            [500, 502]
+        );
+        for (k, v) in [
+            ("failonstatus", ""),
+            ("failonstatus", "600"),
+            ("growth", "0"),
+            ("timeout", "0"),
+            ("maxattempts", "-1"),
+            ("nofailover", "1"),
+        ] {
+            assert!(one(k, v).is_err(), "{k}={v}");
+        }
+        assert_eq!(one("timeout", "2").unwrap().timeout, Duration::from_secs(2));
+        assert_eq!(one("nonce", "NONE").unwrap().nonce, Some(String::new()));
+        assert!(
+            one("loadfactor", "2")
+                .unwrap_err()
+                .contains("BalancerMember")
+        );
+    }
+}
