@@ -13,17 +13,18 @@ pub struct Fields {
     entries: Vec<Entry>,
 }
 
+/// Where a field's name and value lie in the buffer.
 #[derive(Clone, Copy)]
-struct Entry {
-    name: Part,
-    value: Part,
+pub(crate) struct Entry {
+    pub(crate) name: Part,
+    pub(crate) value: Part,
 }
 
 /// A piece of the buffer. Heads are bounded far below 4 GiB, so 32 bits do.
 #[derive(Clone, Copy)]
-struct Part {
-    at: u32,
-    len: u32,
+pub(crate) struct Part {
+    pub(crate) at: u32,
+    pub(crate) len: u32,
 }
 
 impl Part {
@@ -31,6 +32,9 @@ impl Part {
         &bytes[self.at as usize..(self.at + self.len) as usize]
     }
 }
+
+const SPARE_BYTES: usize = 256;
+const SPARE_ENTRIES: usize = 8;
 
 impl Fields {
     /// The value of the first field of this name.
@@ -130,6 +134,18 @@ impl Fields {
         self.get_all(name)
             .flat_map(tokens)
             .any(|t| t.eq_ignore_ascii_case(token.as_bytes()))
+    }
+
+    /// A list over a head's field lines: `section` is copied, the entries' offsets are into it.
+    pub(crate) fn over(section: &[u8], entries: Vec<Entry>) -> Fields {
+        let mut bytes = Vec::with_capacity(section.len() + SPARE_BYTES);
+        bytes.extend_from_slice(section);
+        Fields { bytes, entries }
+    }
+
+    /// An empty list of entries for `over`, with room for what a proxy adds later.
+    pub(crate) fn entries_for(count: usize) -> Vec<Entry> {
+        Vec::with_capacity(count + SPARE_ENTRIES)
     }
 
     fn find(&self, name: &str) -> Option<usize> {

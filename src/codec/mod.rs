@@ -10,3 +10,5 @@ pub mod fields;
 pub mod host;
 pub mod http1;
 pub mod target;
+
+mod path;
