@@ -13,18 +13,17 @@ pub struct Fields {
     entries: Vec<Entry>,
 }
 
-/// Where a field's name and value lie in the buffer.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry {
-    pub(crate) name: Part,
-    pub(crate) value: Part,
+struct Entry {
+    name: Part,
+    value: Part,
 }
 
 /// A piece of the buffer. Heads are bounded far below 4 GiB, so 32 bits do.
 #[derive(Clone, Copy)]
-pub(crate) struct Part {
-    pub(crate) at: u32,
-    pub(crate) len: u32,
+struct Part {
+    at: u32,
+    len: u32,
 }
 
 impl Part {
@@ -32,9 +31,6 @@ impl Part {
         &bytes[self.at as usize..(self.at + self.len) as usize]
     }
 }
-
-const SPARE_BYTES: usize = 256;
-const SPARE_ENTRIES: usize = 8;
 
 impl Fields {
     /// The value of the first field of this name.
@@ -134,18 +130,6 @@ impl Fields {
         self.get_all(name)
             .flat_map(tokens)
             .any(|t| t.eq_ignore_ascii_case(token.as_bytes()))
-    }
-
-    /// A list over a head's field lines: `section` is copied, the entries' offsets are into it.
-    pub(crate) fn over(section: &[u8], entries: Vec<Entry>) -> Fields {
-        let mut bytes = Vec::with_capacity(section.len() + SPARE_BYTES);
-        bytes.extend_from_slice(section);
-        Fields { bytes, entries }
-    }
-
-    /// An empty list of entries for `over`, with room for what a proxy adds later.
-    pub(crate) fn entries_for(count: usize) -> Vec<Entry> {
-        Vec::with_capacity(count + SPARE_ENTRIES)
     }
 
     fn find(&self, name: &str) -> Option<usize> {

@@ -10,5 +10,3 @@ pub mod fields;
 pub mod host;
 pub mod http1;
 pub mod target;
-
-mod path;

@@ -45,6 +45,18 @@ impl Buf {
         &self.bytes[self.start as usize..self.end as usize]
     }
 
+    /// The filled bytes, to be rearranged in place.
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start as usize..self.end as usize]
+    }
+
+    /// Keeps only the first `len` filled bytes.
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.data().len() {
+            self.end = self.start + len as u32;
+        }
+    }
+
     /// Where the next bytes go; empty only when the buffer is full. Moves the filled bytes to the
     /// front when there is no room behind them.
     pub fn spare(&mut self) -> &mut [u8] {

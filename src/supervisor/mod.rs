@@ -2,9 +2,6 @@
 //! children, replaces those that die and follows signals. It never touches traffic, so it never
 //! crashes because of traffic. Called by `main`; single-threaded up to and including every fork.
 
-pub mod backoff;
 pub mod context;
-pub mod state;
-pub mod transition;
 
 pub use context::ChildContext;
