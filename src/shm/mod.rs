@@ -3,20 +3,36 @@
 //! Made by the supervisor before it forks; the children inherit the mapping. Other rooms see
 //! [`Scoreboard`], [`ChildView`] and copies of records ([`Snapshot`]), never a pointer. Whoever
 //! reads the table trusts no length, index or enumeration in it. Nothing here knows a policy:
-//! choosing members is `balancer`'s.
-
-#![allow(unsafe_code)]
+//! choosing members is `balancer`'s. [`layout`] documents the file field by field.
 
 mod assign;
+mod carry;
 mod child_view;
 mod error;
+mod file;
 pub mod inspect;
+pub mod layout;
+mod members;
+mod mutex;
+mod record;
+mod rows;
 mod scoreboard;
 mod snapshot;
 pub mod status;
+mod table;
+mod table_lock;
+mod text;
+
+#[cfg(test)]
+mod tests;
 
 pub use assign::{Assignment, BalancerRow, WorkerRow};
 pub use child_view::{ChildView, RecordGuard, RequestInfo, RequestPhase};
 pub use error::ShmError;
-pub use scoreboard::{Scoreboard, SlotSummary, TableLock};
+pub use members::{MemberState, Routes, Turn};
+pub use scoreboard::{Scoreboard, SlotSummary};
 pub use snapshot::{BalancerInfo, ChildInfo, ChildState, RequestRecord, Snapshot, WorkerInfo};
+pub use table_lock::TableLock;
+
+#[cfg(test)]
+pub(crate) use tests::test_dir;

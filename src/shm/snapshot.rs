@@ -1,9 +1,16 @@
 //! Copies of the table's records as plain values. Everything in them was checked.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::child_view::RequestPhase;
-use crate::clock::{Mono, Wall};
+use super::layout;
+use super::record::{
+    BalancerSlot, ChildHead, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, RequestSlot,
+    WorkerSlot,
+};
+use super::table::Table;
+use crate::clock::{self, Mono, Wall};
 use crate::ids::{ChildNo, Generation, SlotNo};
 
 /// What a child is doing as a whole.
@@ -23,11 +30,38 @@ pub enum ChildState {
     Ended = 4,
 }
 
+impl ChildState {
+    /// From the table's word; `None` for nonsense.
+    pub(super) fn from_word(word: u32) -> Option<ChildState> {
+        match word {
+            0 => Some(ChildState::Unused),
+            1 => Some(ChildState::Starting),
+            2 => Some(ChildState::Serving),
+            3 => Some(ChildState::Draining),
+            4 => Some(ChildState::Ended),
+            _ => None,
+        }
+    }
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChildState::Unused => "unused",
+            ChildState::Starting => "starting",
+            ChildState::Serving => "serving",
+            ChildState::Draining => "draining",
+            ChildState::Ended => "ended",
+        }
+    }
+}
+
 /// The whole table.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The supervisor's process.
     pub supervisor: i32,
+    /// Program and version.
+    pub program: String,
     /// When the instance started.
     pub started: Wall,
     /// When the configuration of the newest generation was read.
@@ -98,8 +132,10 @@ pub struct RequestRecord {
     pub client: Option<SocketAddr>,
     /// The virtual host.
     pub vhost: String,
-    /// Method, target (cut to 64 bytes, not escaped) and version.
+    /// Method, target (cut to 64 bytes, not escaped).
     pub request: String,
+    /// HTTP minor version.
+    pub minor: u8,
     /// Where it is.
     pub phase: RequestPhase,
     /// When its first byte came.
@@ -123,12 +159,18 @@ pub struct BalancerInfo {
     pub sticky_cookie: String,
     /// The URL parameter's name.
     pub sticky_param: String,
+    /// `stickysessionsep`; `None`: Off.
+    pub sticky_separator: Option<u8>,
     /// `nofailover`.
     pub no_failover: bool,
+    /// `forcerecovery`.
+    pub force_recovery: bool,
     /// `timeout` in ms.
     pub timeout_ms: u64,
     /// `maxattempts` in force.
     pub max_attempts: u32,
+    /// `maxattempts` as it was set.
+    pub max_attempts_set: Option<u32>,
     /// The process inside its lock, if any.
     pub lock_owner: Option<i32>,
     /// How often a dead owner's lock was taken over.
@@ -174,4 +216,193 @@ pub struct WorkerInfo {
     pub error_time: Mono,
     /// `retry` in ms.
     pub retry_ms: u64,
+}
+
+impl Snapshot {
+    /// Copies what `table` holds. Rows of configurations that are no longer the newest are left out.
+    pub(super) fn of(table: &Table) -> Snapshot {
+        let header = table.header();
+        let newest = header.generation.load(Relaxed);
+        let mut snapshot = Snapshot {
+            supervisor: header.supervisor.load(Relaxed).cast_signed(),
+            program: header.program.string(),
+            started: Wall(header.started.load(Relaxed)),
+            restarted: Wall(header.restarted.load(Relaxed)),
+            taken: clock::read_wall(),
+            taken_mono: clock::read_mono(),
+            generation: Generation(newest),
+            config_generation: header.config_generation.load(Relaxed),
+            slots: table.layout().counts.slots,
+            past: (
+                header.past[0].load(Relaxed),
+                header.past[1].load(Relaxed),
+                header.past[2].load(Relaxed),
+            ),
+            ..Snapshot::default()
+        };
+        let mut live = Vec::new();
+        for (slot, head) in table.children() {
+            if let Some(child) = child(table, slot, head) {
+                live.push(slot);
+                snapshot.children.push(child);
+            }
+        }
+        let present = |used: u32, last: u32| used != 0 && last >= newest;
+        for (row, slot) in table.balancers() {
+            if present(slot.used.load(Relaxed), slot.last_generation.load(Relaxed)) {
+                snapshot.balancers.push(balancer(row, slot));
+            }
+        }
+        let mut members = Vec::new();
+        for (row, slot) in table.workers() {
+            if !present(slot.used.load(Relaxed), slot.last_generation.load(Relaxed)) {
+                continue;
+            }
+            let info = worker(table, &live, row, slot);
+            match (slot.balancer.load(Relaxed) as usize).checked_sub(1) {
+                None => snapshot.workers.push(info),
+                Some(owner) => members.push((owner, slot.order.load(Relaxed), info)),
+            }
+        }
+        members.sort_by_key(|(_, order, _)| *order);
+        for (owner, _, info) in members {
+            if let Some(b) = snapshot
+                .balancers
+                .iter_mut()
+                .find(|b| usize::from(b.row) == owner)
+            {
+                b.members.push(info);
+            }
+        }
+        for b in &mut snapshot.balancers {
+            b.max_attempts = b
+                .max_attempts_set
+                .unwrap_or(b.members.len().saturating_sub(1) as u32);
+        }
+        snapshot
+    }
+
+    /// Accesses, bytes and µs, of children that live and those that are gone.
+    pub fn totals(&self) -> (u64, u64, u64) {
+        self.children.iter().fold(self.past, |t, c| {
+            (
+                t.0.saturating_add(c.accesses),
+                t.1.saturating_add(c.bytes),
+                t.2.saturating_add(c.duration),
+            )
+        })
+    }
+}
+
+fn child(table: &Table, slot: usize, head: &ChildHead) -> Option<ChildInfo> {
+    let state = ChildState::from_word(head.state.load(Relaxed))?;
+    if state == ChildState::Unused {
+        return None;
+    }
+    let records = (0..layout::RECORDS)
+        .filter_map(|i| request(table, i, table.record(slot, i)?))
+        .collect();
+    Some(ChildInfo {
+        slot: SlotNo(u16::try_from(slot).ok()?),
+        child: ChildNo(head.child.load(Relaxed) as u16),
+        pid: head.pid.load(Relaxed).cast_signed(),
+        generation: Generation(head.generation.load(Relaxed)),
+        state,
+        started: Wall(head.started.load(Relaxed)),
+        heartbeat: Mono(head.heartbeat.load(Relaxed)),
+        watchdog: head.watchdog.load(Relaxed) == 1,
+        connections: head.connections.load(Relaxed),
+        idle_connections: head.idle.load(Relaxed),
+        requests: head.requests.load(Relaxed),
+        accesses: head.accesses.load(Relaxed),
+        bytes: head.bytes.load(Relaxed),
+        duration: head.duration.load(Relaxed),
+        dropped_lines: head.dropped.load(Relaxed),
+        records,
+    })
+}
+
+fn request(table: &Table, index: usize, slot: &RequestSlot) -> Option<RequestRecord> {
+    // Most records are free: look before copying.
+    RequestPhase::from_word(slot.phase.load(Relaxed))?;
+    slot.seq.read(|| {
+        let phase = RequestPhase::from_word(slot.phase.load(Relaxed))?;
+        let mut address = [0u8; 16];
+        for (half, word) in address.chunks_exact_mut(8).zip(&slot.address) {
+            half.copy_from_slice(&word.load(Relaxed).to_ne_bytes());
+        }
+        let ip = match slot.family.load(Relaxed) {
+            4 => Some(IpAddr::V4(Ipv4Addr::new(
+                address[0], address[1], address[2], address[3],
+            ))),
+            6 => Some(IpAddr::V6(Ipv6Addr::from(address))),
+            _ => None,
+        };
+        let member = (slot.member.load(Relaxed) as usize)
+            .checked_sub(1)
+            .and_then(|row| table.worker(row))
+            .map(|w| w.seq.read(|| w.name.string()));
+        Some(RequestRecord {
+            index: index as u8,
+            client: ip.map(|ip| SocketAddr::new(ip, slot.port.load(Relaxed))),
+            vhost: slot.vhost.string(),
+            request: slot.request.string(),
+            minor: u8::from(slot.minor.load(Relaxed) != 0),
+            phase,
+            since: Mono(slot.since.load(Relaxed)),
+            member,
+        })
+    })
+}
+
+fn balancer(row: usize, slot: &BalancerSlot) -> BalancerInfo {
+    let flags = slot.flags.load(Relaxed);
+    let owner = slot.owner.load(Relaxed).cast_signed();
+    slot.seq.read(|| BalancerInfo {
+        row: row as u16,
+        name: slot.name.string(),
+        server: slot.server.string(),
+        lbmethod: slot.lbmethod.string(),
+        sticky_cookie: slot.cookie.string(),
+        sticky_param: slot.param.string(),
+        sticky_separator: u8::try_from(slot.separator.load(Relaxed)).ok(),
+        no_failover: flags & FLAG_NO_FAILOVER != 0,
+        force_recovery: flags & FLAG_FORCE_RECOVERY != 0,
+        timeout_ms: slot.timeout_ms.load(Relaxed),
+        max_attempts: 0,
+        max_attempts_set: (flags & FLAG_MAX_ATTEMPTS != 0).then(|| slot.max_attempts.load(Relaxed)),
+        lock_owner: (owner != 0).then_some(owner),
+        lock_repairs: slot.repairs.load(Relaxed),
+        unlocked: slot.unlocked.load(Relaxed),
+        members: Vec::new(),
+    })
+}
+
+fn worker(table: &Table, live: &[usize], row: usize, slot: &WorkerSlot) -> WorkerInfo {
+    let mut busy = 0u64;
+    let mut sent = slot.past_sent.load(Relaxed);
+    let mut received = slot.past_received.load(Relaxed);
+    for cell in live.iter().filter_map(|&child| table.cell(child, row)) {
+        busy += u64::from(cell.busy.load(Relaxed));
+        sent = sent.saturating_add(cell.sent.load(Relaxed));
+        received = received.saturating_add(cell.received.load(Relaxed));
+    }
+    slot.seq.read(|| WorkerInfo {
+        row: row as u16,
+        name: slot.name.string(),
+        server: slot.server.string(),
+        status: slot.status.load(Relaxed),
+        load_factor: slot.load_factor.load(Relaxed),
+        lbset: slot.lbset.load(Relaxed),
+        route: slot.route.string(),
+        redirect: slot.redirect.string(),
+        lbstatus: slot.lbstatus.load(Relaxed),
+        elected: slot.elected.load(Relaxed),
+        busy,
+        sent,
+        received,
+        retries: slot.retries.load(Relaxed),
+        error_time: Mono(slot.error_time.load(Relaxed)),
+        retry_ms: slot.retry_ms.load(Relaxed),
+    })
 }

@@ -1,0 +1,147 @@
+//! From a table that has become too small into a larger one.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::record::{BalancerSlot, WorkerSlot};
+use super::status;
+use super::table::Table;
+
+/// How many balancer and worker rows the newest generation uses.
+pub(super) fn live_rows(table: &Table) -> (usize, usize) {
+    let newest = table.header().generation.load(Relaxed);
+    (
+        table
+            .balancers()
+            .filter(|(_, b)| b.used.load(Relaxed) != 0 && b.last_generation.load(Relaxed) >= newest)
+            .count(),
+        table
+            .workers()
+            .filter(|(_, w)| w.used.load(Relaxed) != 0 && w.last_generation.load(Relaxed) >= newest)
+            .count(),
+    )
+}
+
+/// Copies the newest generation's rows and the instance's totals into a new, larger table.
+pub(super) fn carry_over(old: &Table, new: &Table) {
+    let (from, to) = (old.header(), new.header());
+    to.started.store(from.started.load(Relaxed), Relaxed);
+    to.config_generation
+        .store(from.config_generation.load(Relaxed), Relaxed);
+    let newest = from.generation.load(Relaxed);
+    to.generation.store(newest, Relaxed);
+    for (a, b) in from.past.iter().zip(&to.past) {
+        b.store(a.load(Relaxed), Relaxed);
+    }
+    for (_, head) in old.children() {
+        to.past[0].fetch_add(head.accesses.load(Relaxed), Relaxed);
+        to.past[1].fetch_add(head.bytes.load(Relaxed), Relaxed);
+        to.past[2].fetch_add(head.duration.load(Relaxed), Relaxed);
+    }
+    let mut rows = HashMap::new();
+    let used = |word: u32, last: u32| word != 0 && last >= newest;
+    let kept = old
+        .balancers()
+        .filter(|(_, b)| used(b.used.load(Relaxed), b.last_generation.load(Relaxed)));
+    for ((old_row, a), (new_row, b)) in kept.zip(new.balancers()) {
+        copy_balancer(a, b);
+        rows.insert(old_row, new_row);
+    }
+    let kept = old
+        .workers()
+        .filter(|(_, w)| used(w.used.load(Relaxed), w.last_generation.load(Relaxed)));
+    for ((old_row, a), (_, b)) in kept.zip(new.workers()) {
+        copy_worker(a, b);
+        let balancer = (a.balancer.load(Relaxed) as usize)
+            .checked_sub(1)
+            .and_then(|row| rows.get(&row))
+            .map_or(0, |&row| row as u32 + 1);
+        b.balancer.store(balancer, Relaxed);
+        for slot in 0..old.layout().counts.slots {
+            if let Some(cell) = old.cell(slot, old_row) {
+                b.past_sent.fetch_add(cell.sent.load(Relaxed), Relaxed);
+                b.past_received
+                    .fetch_add(cell.received.load(Relaxed), Relaxed);
+            }
+        }
+    }
+}
+
+fn copy_balancer(a: &BalancerSlot, b: &BalancerSlot) {
+    b.seq.write(|| {
+        b.name.set(&a.name.bytes());
+        b.lbmethod.set(&a.lbmethod.bytes());
+        b.cookie.set(&a.cookie.bytes());
+        b.param.set(&a.param.bytes());
+        b.nonce.set(&a.nonce.bytes());
+        b.server.set(&a.server.bytes());
+    });
+    for (from, to) in [
+        (&a.first_generation, &b.first_generation),
+        (&a.last_generation, &b.last_generation),
+        (&a.flags, &b.flags),
+        (&a.max_attempts, &b.max_attempts),
+        (&a.separator, &b.separator),
+        (&a.growth, &b.growth),
+        (&a.used, &b.used),
+    ] {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    for (from, to) in [
+        (&a.repairs, &b.repairs),
+        (&a.unlocked, &b.unlocked),
+        (&a.timeout_ms, &b.timeout_ms),
+    ] {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    b.updated.store(a.updated.load(Relaxed), Relaxed);
+    b.repair.store(1, Relaxed);
+}
+
+fn copy_worker(a: &WorkerSlot, b: &WorkerSlot) {
+    b.seq.write(|| {
+        b.name.set(&a.name.bytes());
+        b.server.set(&a.server.bytes());
+        b.route.set(&a.route.bytes());
+        b.redirect.set(&a.redirect.bytes());
+        b.conf_route.set(&a.conf_route.bytes());
+        b.conf_redirect.set(&a.conf_redirect.bytes());
+    });
+    for (from, to) in [
+        (&a.load_factor, &b.load_factor),
+        (&a.lbset, &b.lbset),
+        (&a.retries, &b.retries),
+        (&a.first_generation, &b.first_generation),
+        (&a.last_generation, &b.last_generation),
+        (&a.order, &b.order),
+        (&a.taken, &b.taken),
+        (&a.conf_load_factor, &b.conf_load_factor),
+        (&a.conf_lbset, &b.conf_lbset),
+        (&a.conf_status, &b.conf_status),
+        (&a.used, &b.used),
+    ] {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    for (from, to) in [
+        (&a.elected, &b.elected),
+        (&a.error_time, &b.error_time),
+        (&a.retry_ms, &b.retry_ms),
+        (&a.conf_retry_ms, &b.conf_retry_ms),
+        (&a.past_sent, &b.past_sent),
+        (&a.past_received, &b.past_received),
+    ] {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    // A probe is made by a child that does not write here: try again.
+    let s = a.status.load(Relaxed);
+    b.status.store(
+        if s & status::PROBATION != 0 {
+            (s & !status::PROBATION) | status::ERROR
+        } else {
+            s
+        },
+        Relaxed,
+    );
+    b.lbstatus.store(a.lbstatus.load(Relaxed), Relaxed);
+    b.updated.store(a.updated.load(Relaxed), Relaxed);
+}

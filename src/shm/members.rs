@@ -1,0 +1,345 @@
+//! What a balancer does to its members' rows: single atomic steps, and the turn that makes a
+//! choice atomic across processes.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
+
+use super::assign::{BalancerRow, WorkerRow};
+use super::mutex::{Guard, Locked};
+use super::record::{
+    BalancerSlot, Cell, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, WorkerSlot,
+};
+use super::scoreboard::Scoreboard;
+use super::status;
+use crate::clock::Mono;
+use crate::ids::SlotNo;
+
+/// A copy of a member's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemberState {
+    /// Status bits.
+    pub status: u32,
+    /// `loadfactor` × 100.
+    pub load_factor: u32,
+    /// `lbset`.
+    pub lbset: u32,
+    /// `lbstatus`.
+    pub lbstatus: i64,
+    /// When it went into error.
+    pub error_time: Mono,
+    /// `retry`.
+    pub retry: Duration,
+    /// When a request began to try it after an error.
+    pub probe_since: Mono,
+    /// Changes with the route and redirect.
+    pub routes_version: u32,
+}
+
+/// A copy of a member's routes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes {
+    /// `MemberState::routes_version` when the copy was made.
+    pub version: u32,
+    /// `route`.
+    pub route: String,
+    /// `redirect`.
+    pub redirect: String,
+}
+
+/// A copy of a balancer's parameters as they stand now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BalancerState {
+    /// `nofailover`.
+    pub no_failover: bool,
+    /// `forcerecovery`.
+    pub force_recovery: bool,
+    /// `maxattempts` when it was set.
+    pub max_attempts: Option<u32>,
+    /// `timeout`.
+    pub timeout: Duration,
+}
+
+/// A turn at a balancer: with the lock, or without it when it could not be had in time.
+pub struct Turn<'a> {
+    slot: &'a BalancerSlot,
+    guard: Option<Guard<'a>>,
+    /// Whose death or delay was noticed, for the log.
+    pub notice: Option<Notice>,
+}
+
+/// Something the log should tell about a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The former owner died inside: what it left was repaired.
+    Repaired {
+        /// Its process.
+        owner: i32,
+    },
+    /// The lock could not be had in time.
+    Waited {
+        /// The process that is inside.
+        owner: i32,
+    },
+}
+
+impl Turn<'_> {
+    /// Whether others are kept out.
+    pub fn locked(&self) -> bool {
+        self.guard.is_some()
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.guard.is_some() {
+            self.slot.owner.store(0, Relaxed);
+        }
+    }
+}
+
+impl Scoreboard {
+    fn worker_slot(&self, row: WorkerRow) -> Option<&WorkerSlot> {
+        self.table.worker(usize::from(row.0))
+    }
+
+    fn cell(&self, slot: SlotNo, row: WorkerRow) -> Option<&Cell> {
+        self.table.cell(slot.index(), usize::from(row.0))
+    }
+
+    /// Takes the balancer's lock, waiting at most `bound` (zero: one try). What a dead owner left
+    /// is repaired before this returns: lbstatus of `members` sums up to zero again.
+    pub fn turn(
+        &self,
+        balancer: BalancerRow,
+        members: &[WorkerRow],
+        bound: Duration,
+        generation: crate::ids::Generation,
+    ) -> Option<Turn<'_>> {
+        let slot = self.table.balancer(usize::from(balancer.0))?;
+        let locked = if bound.is_zero() {
+            slot.lock.try_lock()
+        } else {
+            slot.lock.lock(bound)
+        };
+        let owner = slot.owner.load(Relaxed).cast_signed();
+        let (guard, notice) = match locked {
+            Locked::Clean(guard) => (Some(guard), None),
+            Locked::Inherited(guard) => {
+                slot.repair.store(1, Relaxed);
+                slot.repairs.fetch_add(1, Relaxed);
+                (Some(guard), Some(Notice::Repaired { owner }))
+            }
+            Locked::TimedOut => {
+                slot.unlocked.fetch_add(1, Relaxed);
+                (None, Some(Notice::Waited { owner }))
+            }
+        };
+        if guard.is_some() {
+            slot.owner.store(std::process::id(), Relaxed);
+            // The present members are those of the newest generation; older ones leave it to them.
+            if slot.repair.load(Acquire) != 0
+                && generation.0 >= self.table.header().generation.load(Relaxed)
+            {
+                self.level(members);
+                slot.repair.store(0, Release);
+            }
+        }
+        Some(Turn {
+            slot,
+            guard,
+            notice,
+        })
+    }
+
+    /// Makes the sum of lbstatus zero again. A surplus is taken from the usable member that is next
+    /// in turn, as if it had been chosen (it most likely was, by the dead owner); a shortage is
+    /// given to the one that is last in turn.
+    fn level(&self, members: &[WorkerRow]) {
+        let rows = || members.iter().filter_map(|&row| self.worker_slot(row));
+        let sum: i64 = rows().map(|w| w.lbstatus.load(Relaxed)).sum();
+        if sum == 0 {
+            return;
+        }
+        let usable = |w: &&WorkerSlot| status::usable(w.status.load(Relaxed));
+        let turn = |w: &&WorkerSlot| w.lbstatus.load(Relaxed);
+        let pick = if sum > 0 {
+            rows()
+                .filter(usable)
+                .max_by_key(turn)
+                .or(rows().max_by_key(turn))
+        } else {
+            rows()
+                .filter(usable)
+                .min_by_key(turn)
+                .or(rows().min_by_key(turn))
+        };
+        if let Some(w) = pick {
+            w.lbstatus.fetch_sub(sum, Relaxed);
+        }
+    }
+
+    /// The member's numbers.
+    pub fn member(&self, row: WorkerRow) -> MemberState {
+        let Some(w) = self.worker_slot(row) else {
+            return MemberState::default();
+        };
+        MemberState {
+            status: w.status.load(Acquire),
+            load_factor: w.load_factor.load(Relaxed),
+            lbset: w.lbset.load(Relaxed),
+            lbstatus: w.lbstatus.load(Relaxed),
+            error_time: Mono(w.error_time.load(Relaxed)),
+            retry: Duration::from_millis(w.retry_ms.load(Relaxed)),
+            probe_since: Mono(w.probe_since.load(Relaxed)),
+            routes_version: w.seq.version(),
+        }
+    }
+
+    /// The member's routes.
+    pub fn routes(&self, row: WorkerRow) -> Routes {
+        self.worker_slot(row).map_or_else(Routes::default, |w| {
+            w.seq.read(|| Routes {
+                version: w.seq.version(),
+                route: w.route.string(),
+                redirect: w.redirect.string(),
+            })
+        })
+    }
+
+    /// The balancer's parameters.
+    pub fn balancer(&self, row: BalancerRow) -> BalancerState {
+        let Some(b) = self.table.balancer(usize::from(row.0)) else {
+            return BalancerState::default();
+        };
+        let flags = b.flags.load(Relaxed);
+        BalancerState {
+            no_failover: flags & FLAG_NO_FAILOVER != 0,
+            force_recovery: flags & FLAG_FORCE_RECOVERY != 0,
+            max_attempts: (flags & FLAG_MAX_ATTEMPTS != 0).then(|| b.max_attempts.load(Relaxed)),
+            timeout: Duration::from_millis(b.timeout_ms.load(Relaxed)),
+        }
+    }
+
+    /// Adds to `lbstatus`. Atomic, since a choice without the lock may run at the same time.
+    pub fn add_lbstatus(&self, row: WorkerRow, delta: i64) {
+        if let Some(w) = self.worker_slot(row) {
+            w.lbstatus.fetch_add(delta, Relaxed);
+        }
+    }
+
+    /// The member was chosen.
+    pub fn add_elected(&self, row: WorkerRow) {
+        if let Some(w) = self.worker_slot(row) {
+            w.elected.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// One step from error (or from a probe that has lasted too long) to being tried by `slot`.
+    /// False when the status is not `seen` any more: another was faster.
+    pub fn begin_probe(&self, row: WorkerRow, slot: SlotNo, now: Mono, seen: u32) -> bool {
+        let Some(w) = self.worker_slot(row) else {
+            return false;
+        };
+        let next = (seen & !status::ERROR) | status::PROBATION;
+        if w.status
+            .compare_exchange(seen, next, Release, Relaxed)
+            .is_err()
+        {
+            return false;
+        }
+        w.probe_since.store(now.0, Relaxed);
+        w.probe_slot.store(u32::from(slot.0) + 1, Relaxed);
+        w.retries.fetch_add(1, Relaxed);
+        true
+    }
+
+    /// A probe of `slot` ended without an outcome: back to error, to be tried again at once.
+    pub fn abandon_probe(&self, row: WorkerRow, slot: SlotNo) {
+        if let Some(w) = self.worker_slot(row)
+            && w.probe_slot.load(Relaxed) == u32::from(slot.0) + 1
+        {
+            self.abandon_probe_of(w);
+        }
+    }
+
+    /// Error, from now on, unless the member ignores errors. True when it was not in error before.
+    pub fn set_error(&self, row: WorkerRow, now: Mono) -> bool {
+        let Some(w) = self.worker_slot(row) else {
+            return false;
+        };
+        if w.status.load(Relaxed) & status::IGNORE != 0 {
+            return false;
+        }
+        // Before the bit, so that whoever sees the bit sees the time.
+        w.error_time.store(now.0, Relaxed);
+        let before = w
+            .status
+            .fetch_update(Release, Relaxed, |s| {
+                Some((s | status::ERROR) & !status::PROBATION)
+            })
+            .unwrap_or(0);
+        w.probe_slot.store(0, Relaxed);
+        before & status::ERROR == 0
+    }
+
+    /// Out of error without a probe: forced recovery, and members that ignore errors.
+    pub fn clear_error(&self, row: WorkerRow) {
+        if let Some(w) = self.worker_slot(row) {
+            w.status.fetch_and(!status::ERROR, Relaxed);
+            w.retries.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// A connection to it was made: ends a probe, forgets the error. False when it is not usable
+    /// (another child marked it meanwhile); then nothing changes.
+    pub fn connected(&self, row: WorkerRow) -> bool {
+        let Some(w) = self.worker_slot(row) else {
+            return false;
+        };
+        let s = w.status.load(Acquire);
+        if !status::usable(s) {
+            return false;
+        }
+        if s & status::PROBATION != 0 {
+            w.probe_slot.store(0, Relaxed);
+            w.status.fetch_and(!status::PROBATION, Release);
+        }
+        if w.error_time.load(Relaxed) != 0 {
+            w.error_time.store(0, Relaxed);
+        }
+        if w.retries.load(Relaxed) != 0 {
+            w.retries.store(0, Relaxed);
+        }
+        true
+    }
+
+    /// One more request of `slot` at the worker.
+    pub fn enter(&self, slot: SlotNo, row: WorkerRow) {
+        if let Some(cell) = self.cell(slot, row) {
+            cell.busy.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// One less; never below zero.
+    pub fn leave(&self, slot: SlotNo, row: WorkerRow) {
+        if let Some(cell) = self.cell(slot, row) {
+            let _ = cell
+                .busy
+                .fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1));
+        }
+    }
+
+    /// Bytes to the worker.
+    pub fn add_sent(&self, slot: SlotNo, row: WorkerRow, n: u64) {
+        if let Some(cell) = self.cell(slot, row) {
+            cell.sent.fetch_add(n, Relaxed);
+        }
+    }
+
+    /// Bytes from the worker.
+    pub fn add_received(&self, slot: SlotNo, row: WorkerRow, n: u64) {
+        if let Some(cell) = self.cell(slot, row) {
+            cell.received.fetch_add(n, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What the configuration says of a balancer or a worker, written into its row.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+use super::record::{
+    BalancerSlot, FLAG_FAIL_ON_TIMEOUT, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER,
+    FLAG_SCOLON, WorkerSlot,
+};
+use super::status;
+use super::table::Table;
+use crate::clock;
+use crate::config::settings::{Balancer, Worker};
+use crate::ids::Generation;
+
+/// The row of a balancer. `kept`: it was the same balancer's before.
+pub(super) fn write_balancer(
+    slot: &BalancerSlot,
+    b: &Balancer,
+    server: &str,
+    generation: Generation,
+    kept: bool,
+) {
+    let p = &b.params;
+    slot.seq.write(|| {
+        slot.name.set(b.name.as_bytes());
+        slot.lbmethod.set(p.lbmethod.as_bytes());
+        let (cookie, param) = match &p.sticky {
+            Some((cookie, param)) => (cookie.as_str(), param.as_str()),
+            None => ("", ""),
+        };
+        slot.cookie.set(cookie.as_bytes());
+        slot.param.set(param.as_bytes());
+        slot.server.set(server.as_bytes());
+    });
+    let flag = |on: bool, bit: u32| if on { bit } else { 0 };
+    slot.flags.store(
+        flag(p.no_failover, FLAG_NO_FAILOVER)
+            | flag(p.scolon_path_delim, FLAG_SCOLON)
+            | flag(p.force_recovery, FLAG_FORCE_RECOVERY)
+            | flag(p.max_attempts.is_some(), FLAG_MAX_ATTEMPTS)
+            | flag(p.fail_on_timeout, FLAG_FAIL_ON_TIMEOUT),
+        Relaxed,
+    );
+    slot.max_attempts
+        .store(p.max_attempts.unwrap_or(0), Relaxed);
+    slot.separator
+        .store(p.sticky_separator.map_or(256, u32::from), Relaxed);
+    slot.growth.store(u32::from(p.growth), Relaxed);
+    slot.timeout_ms.store(millis(p.timeout), Relaxed);
+    slot.updated.store(clock::read_wall().0, Relaxed);
+    if !kept {
+        slot.first_generation.store(generation.0, Relaxed);
+        slot.repairs.store(0, Relaxed);
+        slot.unlocked.store(0, Relaxed);
+    }
+    slot.last_generation.store(generation.0, Relaxed);
+    slot.used.store(1, Release);
+}
+
+/// Where a worker belongs.
+pub(super) struct Place<'a> {
+    /// The server's key.
+    pub server: &'a str,
+    /// The balancer's row.
+    pub balancer: Option<u16>,
+    /// Its place among the members.
+    pub order: u32,
+    /// The generation that uses it from now on.
+    pub generation: Generation,
+    /// The row was the same worker's before.
+    pub kept: bool,
+}
+
+/// The row of a worker.
+pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>) {
+    let p = &w.params;
+    // Workers outside balancers never go into error (spec: balancer 4).
+    let plain = if place.balancer.is_none() {
+        status::IGNORE
+    } else {
+        0
+    };
+    let configured = p.status | plain | status::INIT;
+    if !place.kept || slot.conf_status.load(Relaxed) != configured {
+        // An error that was found out outlives a change of the flags.
+        let kept = status::ERROR | status::PROBATION;
+        let _ = slot
+            .status
+            .fetch_update(Relaxed, Relaxed, |s| Some((s & kept) | configured));
+        slot.conf_status.store(configured, Relaxed);
+    }
+    // Compare with what was configured before: what was changed by hand stays otherwise.
+    let number = |new: u32, conf: &AtomicU32, value: &AtomicU32| {
+        if !place.kept || conf.load(Relaxed) != new {
+            conf.store(new, Relaxed);
+            value.store(new, Relaxed);
+        }
+    };
+    number(p.load_factor, &slot.conf_load_factor, &slot.load_factor);
+    number(u32::from(p.lbset), &slot.conf_lbset, &slot.lbset);
+    let retry = millis(p.retry);
+    if !place.kept || slot.conf_retry_ms.load(Relaxed) != retry {
+        slot.conf_retry_ms.store(retry, Relaxed);
+        slot.retry_ms.store(retry, Relaxed);
+    }
+    slot.seq.write(|| {
+        slot.name.set(w.name.as_bytes());
+        slot.server.set(place.server.as_bytes());
+        for (new, conf, value) in [
+            (&p.route, &slot.conf_route, &slot.route),
+            (&p.redirect, &slot.conf_redirect, &slot.redirect),
+        ] {
+            if !place.kept || !conf.is(new.as_bytes()) {
+                conf.set(new.as_bytes());
+                value.set(new.as_bytes());
+            }
+        }
+    });
+    slot.balancer
+        .store(place.balancer.map_or(0, |row| u32::from(row) + 1), Relaxed);
+    slot.order.store(place.order, Relaxed);
+    if !place.kept {
+        slot.first_generation.store(place.generation.0, Relaxed);
+        slot.updated.store(clock::read_wall().0, Relaxed);
+    }
+    slot.last_generation.store(place.generation.0, Relaxed);
+    slot.used.store(1, Release);
+}
+
+/// Forgets what a row's former worker left.
+pub(super) fn clear_worker(table: &Table, row: usize, slot: &WorkerSlot) {
+    for word in [&slot.status, &slot.retries, &slot.probe_slot] {
+        word.store(0, Relaxed);
+    }
+    slot.lbstatus.store(0, Relaxed);
+    for word in [
+        &slot.elected,
+        &slot.error_time,
+        &slot.probe_since,
+        &slot.past_sent,
+        &slot.past_received,
+    ] {
+        word.store(0, Relaxed);
+    }
+    slot.taken.fetch_add(1, Relaxed);
+    for child in 0..table.layout().counts.slots {
+        if let Some(cell) = table.cell(child, row) {
+            cell.busy.store(0, Relaxed);
+            cell.sent.store(0, Relaxed);
+            cell.received.store(0, Relaxed);
+        }
+    }
+}
+
+fn millis(d: std::time::Duration) -> u64 {
+    u64::try_from(d.as_millis()).unwrap_or(u64::MAX)
+}
