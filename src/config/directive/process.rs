@@ -1,85 +1,283 @@
-//! Setters: process.
+//! The instance: listeners, run-time files, user, numbers of processes.
 
-use super::pending;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::value::{flag, number};
 use crate::config::args::Args;
+use crate::config::draft::ListenDraft;
 use crate::config::frame::Build;
 
-/// The directive of this name.
+/// httpd's largest ServerLimit.
+const MAX_SERVER_LIMIT: u32 = 20_000;
+
+/// `Listen [address:]port [protocol]`
 pub fn listen(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let word = args.get(0);
+    let (addresses, any) = addresses(word)?;
+    let protocol = args.opt(1).map(str::to_ascii_lowercase);
+    if let Some(p) = &protocol {
+        if p.contains('=') {
+            return Err(format!(
+                "Listen options such as \"{p}\" are not there in this version of muster"
+            ));
+        }
+    }
+    for address in addresses {
+        if b.draft
+            .listens
+            .iter()
+            .any(|l| l.address == address && l.any == any)
+        {
+            return Err("Cannot define multiple Listeners on the same IP:port".into());
+        }
+        let span = b.span.clone();
+        b.draft.listens.push(ListenDraft {
+            address,
+            any,
+            protocol: protocol.clone(),
+            span,
+        });
+    }
+    Ok(())
 }
 
-/// The directive of this name.
+/// The addresses of a Listen line, and whether it stands for all.
+fn addresses(word: &str) -> Result<(Vec<SocketAddr>, bool), String> {
+    let wrong =
+        || format!("Invalid address or port: \"{word}\" (write PORT, ADDRESS:PORT or [IPV6]:PORT)");
+    let (host, port) = match word.rfind(':') {
+        Some(i) => (&word[..i], &word[i + 1..]),
+        None => ("", word),
+    };
+    if word.starts_with(':') || (host.contains(':') && !host.ends_with(']')) {
+        return Err(wrong());
+    }
+    let port = match number::<u16>(port) {
+        Some(p) if p > 0 => p,
+        _ if word.contains('.') && !word.contains(':') => {
+            return Err("Port must be specified".into());
+        }
+        _ => return Err(wrong()),
+    };
+    if host.is_empty() || host == "*" {
+        return Ok((
+            vec![SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port)],
+            true,
+        ));
+    }
+    if let Ok(ip) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Ok((vec![SocketAddr::new(ip, port)], false));
+    }
+    let mut found: Vec<SocketAddr> = (host, port)
+        .to_socket_addrs()
+        .map_err(|e| format!("Invalid address or port: the name \"{host}\" does not resolve: {e}"))?
+        .collect();
+    found.sort();
+    found.dedup();
+    Ok((found, false))
+}
+
+/// `AcceptFilter protocol none|data|httpready|dataready`
 pub fn accept_filter(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let defer = !args.get(1).eq_ignore_ascii_case("none");
+    let protocol = args.get(0).to_ascii_lowercase();
+    b.draft.accept_filters.retain(|(p, _)| *p != protocol);
+    b.draft.accept_filters.push((protocol, defer));
+    Ok(())
 }
 
-/// The directive of this name.
+/// `PidFile path`
 pub fn pid_file(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    b.draft.process.pid_file = Some(path(args)?);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `ScoreBoardFile path`
 pub fn score_board_file(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    b.draft.process.scoreboard_file = Some(path(args)?);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `CoreDumpDirectory path`
 pub fn core_dump_directory(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let path = b.path(args.get(0));
+    if !path.is_dir() {
+        return Err(format!(
+            "CoreDumpDirectory {} does not exist or is not a directory",
+            path.display()
+        ));
+    }
+    b.draft.process.core_dump_directory = Some(path);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `User name|#id`
 pub fn user(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let name = args.get(0);
+    check_id(name, "user")?;
+    if name == "root" || name == "#0" {
+        return Err("User root is refused: children must not run as root; name an unprivileged user such as www-data".into());
+    }
+    b.draft.process.user = Some((name.to_string(), b.span.clone()));
+    Ok(())
 }
 
-/// The directive of this name.
+/// `Group name|#id`
 pub fn group(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let name = args.get(0);
+    check_id(name, "group")?;
+    b.draft.process.group = Some((name.to_string(), b.span.clone()));
+    Ok(())
 }
 
-/// The directive of this name.
+/// A name that is not there is a fault; the supervisor looks it up again when it starts children.
+fn check_id(name: &str, what: &str) -> Result<(), String> {
+    let known = match name.strip_prefix('#') {
+        Some(id) => number::<u32>(id).is_some(),
+        None if what == "user" => matches!(nix::unistd::User::from_name(name), Ok(Some(_))),
+        None => matches!(nix::unistd::Group::from_name(name), Ok(Some(_))),
+    };
+    if known {
+        Ok(())
+    } else {
+        Err(format!("AH00543: bad {what} name {name}"))
+    }
+}
+
+/// `StartServers n`
 pub fn start_servers(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let n = at_least_one(b, "StartServers", args)?;
+    b.draft.process.start_servers = Some(n);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `ServerLimit n`
 pub fn server_limit(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let mut n = at_least_one(b, "ServerLimit", args)?;
+    if n > MAX_SERVER_LIMIT {
+        b.warn(format!(
+            "ServerLimit of {n} exceeds the limit of {MAX_SERVER_LIMIT} children, decreasing to it"
+        ));
+        n = MAX_SERVER_LIMIT;
+    }
+    b.draft.process.server_limit = Some(n);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `MaxRequestWorkers n`
 pub fn max_request_workers(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let n = at_least_one(b, "MaxRequestWorkers", args)?;
+    b.draft.process.max_request_workers = Some(n);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `MaxConnectionsPerChild n`
 pub fn max_connections_per_child(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let n = number(args.get(0)).ok_or_else(|| not_a_number("MaxConnectionsPerChild", args))?;
+    b.draft.process.max_connections_per_child = Some(n);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `GracefulShutdownTimeout seconds`
 pub fn graceful_shutdown_timeout(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let n: u32 =
+        number(args.get(0)).ok_or_else(|| not_a_number("GracefulShutdownTimeout", args))?;
+    b.draft.process.graceful_shutdown_timeout = Some(Duration::from_secs(n.into()));
+    Ok(())
 }
 
-/// The directive of this name.
+/// `ListenBackLog n`
 pub fn listen_back_log(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let n = number::<u32>(args.get(0))
+        .filter(|n| (1..=0x7fff_ffff).contains(n))
+        .ok_or("ListenBacklog must be > 0")?;
+    b.draft.process.listen_backlog = Some(n);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `SendBufferSize bytes`
 pub fn send_buffer_size(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    b.draft.process.send_buffer = Some(buffer("SendBufferSize", args)?);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `ReceiveBufferSize bytes`
 pub fn receive_buffer_size(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    b.draft.process.receive_buffer = Some(buffer("ReceiveBufferSize", args)?);
+    Ok(())
 }
 
-/// The directive of this name.
+/// `ExtendedStatus On|Off`
 pub fn extended_status(b: &mut Build, args: &Args) -> Result<(), String> {
-    pending(b, args)
+    let on = flag(args.get(0)).ok_or("ExtendedStatus must be On or Off")?;
+    b.draft.extended_status = Some(on);
+    Ok(())
+}
+
+fn path(args: &Args) -> Result<PathBuf, String> {
+    match args.get(0) {
+        "" => Err("a file name is needed".into()),
+        text => Ok(PathBuf::from(text)),
+    }
+}
+
+fn at_least_one(b: &mut Build, name: &str, args: &Args) -> Result<u32, String> {
+    let n: u32 = number(args.get(0)).ok_or_else(|| not_a_number(name, args))?;
+    if n == 0 {
+        b.warn(format!("{name} of 0 not allowed, increasing to 1."));
+        return Ok(1);
+    }
+    Ok(n)
+}
+
+fn not_a_number(name: &str, args: &Args) -> String {
+    format!(
+        "{name} must be a number, 0 or above, not \"{}\"",
+        args.get(0)
+    )
+}
+
+fn buffer(name: &str, args: &Args) -> Result<u32, String> {
+    number::<u32>(args.get(0))
+        .filter(|n| *n == 0 || (512..=0x7fff_ffff).contains(n))
+        .ok_or_else(|| format!("{name} must be >= 512 bytes, or 0 for system default."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listen_addresses() {
+        assert_eq!(
+            addresses("8080").unwrap(),
+            (vec!["[::]:8080".parse().unwrap()], true)
+        );
+        assert_eq!(
+            addresses("*:80").unwrap(),
+            (vec!["[::]:80".parse().unwrap()], true)
+        );
+        assert_eq!(
+            addresses("127.0.0.1:80").unwrap(),
+            (vec!["127.0.0.1:80".parse().unwrap()], false)
+        );
+        assert_eq!(
+            addresses("[::1]:80").unwrap(),
+            (vec!["[::1]:80".parse().unwrap()], false)
+        );
+        for bad in [
+            "0",
+            "70000",
+            "127.0.0.1",
+            "::1:80",
+            ":80",
+            "x",
+            "127.0.0.1:",
+            "127.0.0.1:0",
+        ] {
+            assert!(addresses(bad).is_err(), "{bad}");
+        }
+    }
 }
