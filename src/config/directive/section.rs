@@ -12,8 +12,8 @@ use crate::config::registry::Opener;
 use crate::config::settings::{HostAddress, Matcher, Section, SectionKind};
 use crate::ids::ServerNo;
 
-/// `<VirtualHost ADDR ...>`: what follows goes to a new server. It pushes no scope.
-pub fn open_virtual_host(b: &mut Build, args: &Args) -> Result<(), String> {
+/// What follows goes to a new server.
+fn open_virtual_host(b: &mut Build, args: &Args) -> Result<(), String> {
     let mut addresses = Vec::new();
     let mut fault = None;
     for word in &args.words {
@@ -39,10 +39,17 @@ pub fn open_virtual_host(b: &mut Build, args: &Args) -> Result<(), String> {
     fault.map_or(Ok(()), Err)
 }
 
-/// `</VirtualHost>`.
-pub fn close_virtual_host(b: &mut Build) {
+fn close_virtual_host(b: &mut Build, _: Scope) -> Result<(), String> {
     b.server = ServerNo(0);
+    Ok(())
 }
+
+/// `<VirtualHost ADDR ...>`: the one opener that pushes no scope, so that what stands directly in
+/// a virtual host stands at server level. Its closer does not look at the scope it is given.
+pub const VIRTUAL_HOST: Opener = Opener {
+    open: open_virtual_host,
+    close: close_virtual_host,
+};
 
 /// `<Location /path>`, `<Location ~ re>`
 pub const LOCATION: Opener = Opener {
