@@ -13,3 +13,13 @@ pub fn html(out: &mut Vec<u8>, text: &[u8]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn markup_becomes_text() {
+        let mut out = Vec::new();
+        super::html(&mut out, b"<a href=\"x\">'&\xe9");
+        assert_eq!(out, b"&lt;a href=&quot;x&quot;&gt;&#39;&amp;\xe9");
+    }
+}

@@ -13,17 +13,18 @@ pub struct Fields {
     entries: Vec<Entry>,
 }
 
+/// Where a field's name and value lie in the buffer.
 #[derive(Clone, Copy)]
-struct Entry {
-    name: Part,
-    value: Part,
+pub(crate) struct Entry {
+    pub(crate) name: Part,
+    pub(crate) value: Part,
 }
 
 /// A piece of the buffer. Heads are bounded far below 4 GiB, so 32 bits do.
 #[derive(Clone, Copy)]
-struct Part {
-    at: u32,
-    len: u32,
+pub(crate) struct Part {
+    pub(crate) at: u32,
+    pub(crate) len: u32,
 }
 
 impl Part {
@@ -31,6 +32,9 @@ impl Part {
         &bytes[self.at as usize..(self.at + self.len) as usize]
     }
 }
+
+const SPARE_BYTES: usize = 256;
+const SPARE_ENTRIES: usize = 8;
 
 impl Fields {
     /// The value of the first field of this name.
@@ -132,6 +136,18 @@ impl Fields {
             .any(|t| t.eq_ignore_ascii_case(token.as_bytes()))
     }
 
+    /// A list over a head's field lines: `section` is copied, the entries' offsets are into it.
+    pub(crate) fn over(section: &[u8], entries: Vec<Entry>) -> Fields {
+        let mut bytes = Vec::with_capacity(section.len() + SPARE_BYTES);
+        bytes.extend_from_slice(section);
+        Fields { bytes, entries }
+    }
+
+    /// An empty list of entries for `over`, with room for what a proxy adds later.
+    pub(crate) fn entries_for(count: usize) -> Vec<Entry> {
+        Vec::with_capacity(count + SPARE_ENTRIES)
+    }
+
     fn find(&self, name: &str) -> Option<usize> {
         self.entries
             .iter()
@@ -192,4 +208,87 @@ pub fn valid_value(value: &[u8]) -> bool {
 pub fn is_token(b: u8) -> bool {
     matches!(b, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
         || b.is_ascii_alphanumeric()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Fields {
+        let mut fields = Fields::default();
+        for line in text.split_terminator('|') {
+            let (name, value) = line.split_once(':').unwrap();
+            fields.push(name.as_bytes(), value.as_bytes());
+        }
+        fields
+    }
+
+    fn shown(fields: &Fields) -> String {
+        let text = |b: &[u8]| String::from_utf8(b.to_vec()).unwrap();
+        fields
+            .iter()
+            .map(|(n, v)| format!("{}:{}|", text(n), text(v)))
+            .collect()
+    }
+
+    #[test]
+    fn looking_up() {
+        let f = list("Host:a|X-R:1|x-s:b|x-r:2|");
+        assert_eq!(f.get("x-R"), Some(&b"1"[..]));
+        assert_eq!(f.get_all("X-r").collect::<Vec<_>>(), [b"1", b"2"]);
+        assert_eq!(f.get("none"), None);
+        assert!(f.contains("HOST") && !f.contains("hos"));
+        assert_eq!(f.len(), 4);
+    }
+
+    #[test]
+    fn changing() {
+        let mut f = list("A:1|B:2|a:3|C:4|");
+        f.set("a", b"new");
+        assert_eq!(shown(&f), "A:new|B:2|C:4|");
+        f.set("D", b"5");
+        f.append("b", b"more");
+        f.append("E", b"6");
+        assert_eq!(shown(&f), "A:new|B:2, more|C:4|D:5|E:6|");
+        assert_eq!(f.remove("B"), 1);
+        assert_eq!(f.remove("B"), 0);
+        f.retain(|_, value| value != b"6");
+        assert_eq!(shown(&f), "A:new|C:4|D:5|");
+        f.clear();
+        assert!(f.is_empty());
+    }
+
+    #[test]
+    fn lists() {
+        let f = list("Connection:keep-alive , X-Hop|connection:,\tClose,|Te:trailers;q=1|");
+        assert!(f.has_token("connection", "close"));
+        assert!(f.has_token("Connection", "x-hop"));
+        assert!(!f.has_token("Connection", "hop"));
+        assert!(!f.has_token("TE", "trailers"));
+        assert_eq!(
+            tokens(b" a,, b c ,").collect::<Vec<_>>(),
+            [&b"a"[..], b"b c"]
+        );
+    }
+
+    #[test]
+    fn what_is_valid() {
+        assert!(
+            valid_name(b"X-A!") && !valid_name(b"") && !valid_name(b"a b") && !valid_name(b"\xe9")
+        );
+        assert!(
+            valid_value(b"")
+                && valid_value(b"a\t\xe9")
+                && !valid_value(b"\0")
+                && !valid_value(b"\x7f")
+        );
+        for b in 0..=255u8 {
+            let separator = b"()<>@,;:\\\"/[]?={} \t".contains(&b);
+            assert_eq!(
+                is_token(b),
+                b.is_ascii() && !b.is_ascii_control() && !separator,
+                "{b}"
+            );
+        }
+    }
 }

@@ -10,3 +10,10 @@ pub mod fields;
 pub mod host;
 pub mod http1;
 pub mod target;
+
+mod path;
+
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod fuzz_tests;

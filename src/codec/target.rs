@@ -1,9 +1,11 @@
-//! The request target (RFC 9112 3.2) and the one normalised path that everything else looks at.
+//! The request target (RFC 9112 3.2): its forms taken apart.
 
-use std::borrow::Cow;
-
+use super::host::parse_host;
 use super::http1::head::{HeadError, Method};
-use crate::config::settings::EncodedSlashes;
+pub use super::path::{
+    Path, PathError, canonical_escape, canonical_escape_kept, normalise, normalise_encoded,
+    without_parameters,
+};
 
 /// The form that a target was written in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,61 +41,157 @@ pub struct ParsedTarget {
     pub query: Option<Vec<u8>>,
 }
 
-/// The path in the two spellings that are looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path {
-    /// Escapes decoded once, dot segments resolved, slashes merged: sections, ProxyPass and aliases look at it.
-    pub decoded: Vec<u8>,
-    /// Only unreserved bytes decoded, dot segments resolved, slashes merged (`mapping=encoded`).
-    pub encoded: Vec<u8>,
-}
-
-/// A path that is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct PathError {
-    /// 400 or 404.
-    pub status: u16,
-    /// Why; holds nothing of the path.
-    pub reason: &'static str,
-}
-
-/// Takes a target apart; `raw` comes from a parsed head.
+/// Takes a target apart; `raw` comes from a parsed head, so it is visible ASCII.
+///
+/// 400 for a fragment, a form that the method does not go with, and an authority that is no
+/// `host[:port]`. Escapes are looked at by `normalise`; the query is never decoded and so may hold
+/// any visible bytes.
 pub fn parse_target(method: &Method, raw: &[u8]) -> Result<ParsedTarget, HeadError> {
-    let _ = (method, raw);
-    todo!()
+    let wrong = |reason| Err(HeadError::new(400, reason));
+    if !raw.iter().all(|b| b.is_ascii_graphic()) {
+        return wrong("the target holds a byte that is not visible ASCII");
+    }
+    if raw.contains(&b'#') {
+        return wrong("the target has a fragment");
+    }
+    if *method == Method::Connect {
+        return connect(raw);
+    }
+    match raw {
+        [b'/', ..] => Ok(split(Target::Origin, raw)),
+        b"*" if *method == Method::Options => Ok(split(Target::Asterisk, raw)),
+        b"*" => wrong("the target * goes with OPTIONS only"),
+        _ => absolute(method, raw),
+    }
 }
 
-/// Normalises a path. Refuses bad escapes, `%00`, climbing above the root, and dot segments with a parameter (`..;x`).
-pub fn normalise(
-    raw_path: &[u8],
-    encoded_slashes: EncodedSlashes,
-    merge_slashes: bool,
-) -> Result<Path, PathError> {
-    let _ = (raw_path, encoded_slashes, merge_slashes);
-    todo!()
+fn connect(raw: &[u8]) -> Result<ParsedTarget, HeadError> {
+    let authority = parse_host(raw)?;
+    let Some(port) = authority.port else {
+        return Err(HeadError::new(400, "the target of CONNECT has no port"));
+    };
+    Ok(ParsedTarget {
+        form: Target::Authority {
+            host: authority.host,
+            port,
+        },
+        raw_path: Vec::new(),
+        query: None,
+    })
 }
 
-/// Only the `encoded` spelling of `normalise`, in which `%2f` is never refused (`mapping=encoded`
-/// rules are tried before AllowEncodedSlashes answers 404).
-pub fn normalise_encoded(raw_path: &[u8], merge_slashes: bool) -> Result<Vec<u8>, PathError> {
-    let _ = (raw_path, merge_slashes);
-    todo!()
+fn absolute(method: &Method, raw: &[u8]) -> Result<ParsedTarget, HeadError> {
+    let neither = || HeadError::new(400, "the target is neither a path nor a URL");
+    let at = memchr::memmem::find(raw, b"://").ok_or_else(neither)?;
+    let (scheme, rest) = (&raw[..at], &raw[at + 3..]);
+    let in_scheme = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+    if !scheme.first().is_some_and(u8::is_ascii_alphabetic) || !scheme.iter().all(in_scheme) {
+        return Err(neither());
+    }
+    let end = rest
+        .iter()
+        .position(|&b| matches!(b, b'/' | b'?'))
+        .unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    parse_host(authority)?;
+    let form = Target::Absolute {
+        scheme: String::from_utf8_lossy(scheme).to_ascii_lowercase(),
+        authority: authority.to_vec(),
+    };
+    Ok(match path {
+        // RFC 9112 3.2.4: OPTIONS of a whole server through a proxy.
+        [] if *method == Method::Options => ParsedTarget {
+            form,
+            raw_path: b"*".to_vec(),
+            query: None,
+        },
+        [b'/', ..] => split(form, path),
+        _ => split(form, &[b"/", path].concat()),
+    })
 }
 
-/// The path with `;...` cut from each segment, as many backends see it; for access control.
-pub fn without_parameters(decoded: &[u8]) -> Cow<'_, [u8]> {
-    Cow::Borrowed(decoded)
+fn split(form: Target, path: &[u8]) -> ParsedTarget {
+    let at = memchr::memchr(b'?', path);
+    ParsedTarget {
+        form,
+        raw_path: path[..at.unwrap_or(path.len())].to_vec(),
+        query: at.map(|at| path[at + 1..].to_vec()),
+    }
 }
 
-/// Escapes a decoded path for the request line (spec: proxy 3.3).
-pub fn canonical_escape(path: &[u8]) -> Vec<u8> {
-    let _ = path;
-    todo!()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The same for a path normalised with `EncodedSlashes::NoDecode`: a `%2f` that was left stays as it is.
-pub fn canonical_escape_kept(path: &[u8]) -> Vec<u8> {
-    let _ = path;
-    todo!()
+    fn parse(method: Method, raw: &str) -> Result<ParsedTarget, u16> {
+        parse_target(&method, raw.as_bytes()).map_err(|e| e.status)
+    }
+
+    #[test]
+    fn forms() {
+        let t = parse(Method::Get, "/a/b?c?d").unwrap();
+        assert_eq!(t.form, Target::Origin);
+        assert_eq!(
+            (&t.raw_path[..], t.query),
+            (&b"/a/b"[..], Some(b"c?d".to_vec()))
+        );
+        assert_eq!(parse(Method::Get, "/x?").unwrap().query, Some(Vec::new()));
+        let t = parse(Method::Get, "//127.0.0.1:1/x").unwrap();
+        assert_eq!(
+            (t.form, &t.raw_path[..]),
+            (Target::Origin, &b"//127.0.0.1:1/x"[..])
+        );
+        let t = parse(Method::Get, "HTTP://a.test:81?x").unwrap();
+        let form = Target::Absolute {
+            scheme: "http".into(),
+            authority: b"a.test:81".to_vec(),
+        };
+        assert_eq!(
+            (t.form, &t.raw_path[..], t.query),
+            (form, &b"/"[..], Some(b"x".to_vec()))
+        );
+        let t = parse(Method::Connect, "[::1]:443").unwrap();
+        let form = Target::Authority {
+            host: "[::1]".into(),
+            port: 443,
+        };
+        assert_eq!((t.form, t.raw_path), (form, Vec::new()));
+        assert_eq!(parse(Method::Options, "*").unwrap().form, Target::Asterisk);
+        assert_eq!(parse(Method::Options, "http://h").unwrap().raw_path, b"*");
+        assert_eq!(
+            parse(Method::Get, "/100%?100%").unwrap().query,
+            Some(b"100%".to_vec())
+        );
+    }
+
+    #[test]
+    fn targets_that_are_refused() {
+        for raw in [
+            "",
+            "*",
+            "a.test:80",
+            "x",
+            "@127.0.0.1:1/x",
+            ":@127.0.0.1:1/x",
+            "http:///x",
+            "http://",
+            "http://a.test@b.test/x",
+            "/x#frag",
+            "/?x#frag",
+            "1http://h/",
+            "http:/x",
+            "http:x",
+            "ht%74p://h/",
+            "://h/",
+            "http://h:99999/",
+            "http://a,b/",
+            "/a b",
+            "/a\u{e9}",
+        ] {
+            assert_eq!(parse(Method::Get, raw), Err(400), "{raw}");
+        }
+        for raw in ["/x", "*", "h", "h:", "h:0", "h:1/x", "http://h:1/", "x@h:1"] {
+            assert_eq!(parse(Method::Connect, raw), Err(400), "{raw}");
+        }
+    }
 }

@@ -125,3 +125,30 @@ pub fn reason_phrase(status: u16) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads() {
+        let mut fields = Fields::default();
+        fields.push(b"Host", b"a");
+        fields.push(b"X", b"");
+        let mut out = Vec::new();
+        write_request_head(&mut out, &Method::Get, b"/x", &fields);
+        assert_eq!(out, b"GET /x HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n");
+        out.clear();
+        write_response_head(&mut out, Version::Http10, 204, b"", &Fields::default());
+        assert_eq!(out, b"HTTP/1.0 204 \r\n\r\n");
+    }
+
+    #[test]
+    fn chunk_sizes() {
+        for n in [1, 9, 15, 16, 255, 256, 16_384, 65_535, usize::MAX] {
+            let mut out = Vec::new();
+            chunk_head(&mut out, n);
+            assert_eq!(out, format!("{n:x}\r\n").as_bytes());
+        }
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::limits::{HeadLimits, ResponseLimits};
+pub use super::request_head::parse_request;
+pub use super::response_head::parse_response;
 use crate::codec::fields::Fields;
 
 /// The protocol's version as far as it matters.
@@ -157,19 +158,4 @@ impl HeadError {
             line: Vec::new(),
         }
     }
-}
-
-/// Parses a request's head from the start of `buf`. Call it again with more bytes after `Incomplete`.
-pub fn parse_request(buf: &[u8], limits: &HeadLimits) -> Result<Parsed<RequestHead>, HeadError> {
-    let _ = (buf, limits);
-    todo!()
-}
-
-/// Parses a response's head, an interim (1xx) one too, from the start of `buf`.
-pub fn parse_response(
-    buf: &[u8],
-    limits: &ResponseLimits,
-) -> Result<Parsed<ResponseHead>, HeadError> {
-    let _ = (buf, limits);
-    todo!()
 }

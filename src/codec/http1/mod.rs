@@ -6,3 +6,7 @@ pub mod encode;
 pub mod framing;
 pub mod head;
 pub mod limits;
+
+mod lines;
+mod request_head;
+mod response_head;
