@@ -80,6 +80,14 @@ pub fn set_death_signal(signal: Signal) -> io::Result<()> {
     Ok(nix::sys::prctl::set_pdeathsig(signal)?)
 }
 
+/// Lets this process leave a core dump although it has changed its user.
+///
+/// # Errors
+/// Of `prctl`.
+pub fn allow_core_dumps() -> io::Result<()> {
+    Ok(nix::sys::prctl::set_dumpable(true)?)
+}
+
 /// The parent's pid; 1, or that of a sub-reaper, once the real one has died.
 pub fn parent() -> i32 {
     unistd::getppid().as_raw()

@@ -6,7 +6,7 @@
 //! own `Signals::take` stays pending, so none is lost.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use nix::errno::Errno;
 pub use nix::sys::signal::Signal;
@@ -76,6 +76,12 @@ impl Signals {
 impl AsRawFd for Signals {
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

@@ -1,0 +1,171 @@
+//! What one generation owns: its settings, sockets, logs, table rows and life line.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::error::StartError;
+use super::listeners::{self, Place, Sockets};
+use crate::config::settings::Settings;
+use crate::ids::Generation;
+use crate::log::Logs;
+use crate::shm::{Assignment, Scoreboard, ShmError};
+use crate::sys::fork;
+use crate::sys::nudge::Nudge;
+use crate::sys::privilege::{self, Choice};
+
+/// Everything that the children of one generation are forked with.
+pub struct Estate {
+    /// Which.
+    pub generation: Generation,
+    /// Its configuration.
+    pub settings: Rc<Settings>,
+    /// How many children it has.
+    pub children: u16,
+    /// Whom they run as.
+    pub identity: Choice,
+    /// Its sockets; emptied once a newer generation serves.
+    pub sockets: Sockets,
+    /// Where it was bound, for those who come after.
+    pub places: Vec<Place>,
+    /// Its logs.
+    pub logs: Rc<Logs>,
+    /// The table that its children have mapped.
+    pub board: Rc<Scoreboard>,
+    /// Its rows.
+    pub assignment: Rc<Assignment>,
+    /// One for each child, so that one can ask another to accept.
+    pub nudges: Rc<[Nudge]>,
+    /// The children's end of the life line.
+    pub life: OwnedFd,
+    /// Ours: while it is open the supervisor lives.
+    pub lifeline: OwnedFd,
+}
+
+/// What is there already when a generation is prepared.
+pub struct Before<'a> {
+    /// The generation that serves, if any.
+    pub serving: Option<&'a Estate>,
+    /// Places that older generations may still hold.
+    pub places: Vec<Place>,
+    /// How long to wait for addresses that a dead supervisor's children are about to free.
+    pub patience: Duration,
+    /// Where the table is.
+    pub table: &'a Path,
+}
+
+impl Estate {
+    /// Does all that may fail, so that a failure leaves everything as it was.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn prepare(
+        settings: Settings,
+        generation: Generation,
+        before: &Before<'_>,
+    ) -> Result<Estate, StartError> {
+        let process = &settings.process;
+        let identity = privilege::identity(process.user.as_deref(), process.group.as_deref())?;
+        if settings.listens.is_empty() {
+            return Err(StartError::NoListen);
+        }
+        let none = Sockets::new();
+        let old = before.serving.map_or(&none, |e| &e.sockets);
+        let sockets = listeners::bind(&settings, old, &before.places, before.patience)
+            .map_err(StartError::Bind)?;
+        let logs = Rc::new(Logs::open(&settings)?);
+        let children = children(&settings);
+        let (board, assignment) = table(&settings, generation, children, before)?;
+        let (life, lifeline) = fork::pipe(true).map_err(|error| StartError::System {
+            what: "make a pipe",
+            error,
+        })?;
+        let nudges: io::Result<Vec<Nudge>> = (0..children).map(|_| Nudge::new()).collect();
+        let nudges = nudges.map_err(|error| StartError::System {
+            what: "make the children's event counters",
+            error,
+        })?;
+        Ok(Estate {
+            generation,
+            nudges: nudges.into(),
+            places: sockets.iter().map(|(_, b)| b.place).collect(),
+            settings: Rc::new(settings),
+            children,
+            identity,
+            sockets,
+            logs,
+            board,
+            assignment: Rc::new(assignment),
+            life,
+            lifeline,
+        })
+    }
+}
+
+/// `StartServers`, by default one a CPU, and never above `ServerLimit`.
+pub fn children(settings: &Settings) -> u16 {
+    let wanted = settings.process.start_servers.unwrap_or_else(cpus);
+    wanted.min(settings.process.server_limit).max(1)
+}
+
+/// How many CPUs this process may use.
+pub fn cpus() -> u16 {
+    let n = std::thread::available_parallelism().map_or(1, usize::from);
+    u16::try_from(n).unwrap_or(u16::MAX)
+}
+
+/// The serving generation's table with rows for this one, or a new or larger one.
+fn table(
+    settings: &Settings,
+    generation: Generation,
+    children: u16,
+    before: &Before<'_>,
+) -> Result<(Rc<Scoreboard>, Assignment), ShmError> {
+    let path = before.table;
+    let Some(serving) = before.serving else {
+        let board = Scoreboard::create(path, settings, children, generation)?;
+        let rows = board.assign(settings, generation)?;
+        return Ok((board, rows));
+    };
+    let board = &serving.board;
+    if board.free_slots() >= usize::from(children) {
+        match board.assign(settings, generation) {
+            Ok(rows) => return Ok((board.clone(), rows)),
+            Err(ShmError::Full { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    let board = board.grown(path, settings, children, generation)?;
+    let rows = board.assign(settings, generation)?;
+    Ok((board, rows))
+}
+
+/// Run-time directories below places of our own are made when they are missing (`/run` is empty
+/// after a boot); others are the operator's.
+pub fn make_directories(settings: &Settings) -> Result<(), StartError> {
+    let process = &settings.process;
+    let own =
+        |p: &Path| p.starts_with(&process.runtime_dir) || p.starts_with(&settings.server_root);
+    let files = [&process.pid_file, &process.scoreboard_file];
+    let parents = files.iter().filter_map(|f| f.parent());
+    for dir in std::iter::once(process.runtime_dir.as_path()).chain(parents) {
+        if !own(dir) || dir.is_dir() {
+            continue;
+        }
+        let made = DirBuilder::new().recursive(true).mode(0o755).create(dir);
+        match made {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(StartError::Directory {
+                    path: dir.to_owned(),
+                    error,
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! What the supervisor tells the operator at a start or a reload.
+
+use super::estate::{Estate, children, cpus};
+use crate::config::diagnostic::{Complaint, Shape};
+use crate::config::settings::{Note, Settings};
+use crate::config::span::Span;
+use crate::log;
+use crate::sys::privilege::{self, Choice};
+
+/// Says once what this configuration's reader should know.
+pub fn at_start(estate: &Estate) {
+    let settings = &estate.settings;
+    for note in &settings.notes {
+        say(note);
+    }
+    let process = &settings.process;
+    let wanted = process.start_servers.unwrap_or_else(cpus);
+    let given = children(settings);
+    if given < wanted {
+        ::log::warn!(
+            target: "core",
+            "{wanted} children are more than ServerLimit {}: starting {given}",
+            process.server_limit
+        );
+    } else if given < cpus() {
+        log::notice(
+            "core",
+            &format!(
+                "StartServers {given} is below the number of CPUs ({}): a child uses one CPU; without StartServers there is a child for each",
+                cpus()
+            ),
+        );
+    }
+    match &estate.identity {
+        Choice::Unchanged if process.user.is_some() => log::notice(
+            "core",
+            "not started as root: User and Group have no effect, children run as this user",
+        ),
+        Choice::Become {
+            identity,
+            assumed: true,
+        } => ::log::warn!(
+            target: "core",
+            "started as root without User: children run as {}; set User and Group",
+            identity.user
+        ),
+        Choice::Unchanged | Choice::Become { .. } => {}
+    }
+}
+
+/// Raises the limit of descriptors, and says when that leaves few.
+pub fn raise_limits() {
+    match privilege::raise_descriptor_limit(WANTED_DESCRIPTORS) {
+        Ok(n) if n < FEW_DESCRIPTORS => ::log::warn!(
+            target: "core",
+            "at most {n} open descriptors a child (two for each proxied connection); raise the hard limit with ulimit -Hn or LimitNOFILE"
+        ),
+        Ok(_) => {}
+        Err(e) => {
+            ::log::warn!(target: "core", "could not raise the limit of open descriptors: {e}")
+        }
+    }
+}
+
+const WANTED_DESCRIPTORS: u64 = 65_536;
+const FEW_DESCRIPTORS: u64 = 4096;
+
+/// What differs from the running configuration in a way that only a stop and start brings about.
+pub fn changed(running: &Estate, new: &Settings) -> Vec<String> {
+    let (old, new) = (&running.settings.process, &new.process);
+    let mut texts = Vec::new();
+    if old.pid_file != new.pid_file {
+        texts.push(("PidFile", &old.pid_file, &new.pid_file));
+    }
+    if old.scoreboard_file != new.scoreboard_file {
+        texts.push(("ScoreBoardFile", &old.scoreboard_file, &new.scoreboard_file));
+    }
+    texts
+        .into_iter()
+        .map(|(name, was, is)| {
+            format!(
+                "{name} stays {} until the next full start; the configuration says {}",
+                was.display(),
+                is.display()
+            )
+        })
+        .collect()
+}
+
+/// A fault of the configuration in httpd's form, line by line.
+pub fn complaint(c: &Complaint, program: &str) -> Vec<String> {
+    let at = |s: &Span| format!("Syntax error on line {} of {}:", s.line, s.file);
+    match &c.shape {
+        Shape::Execute => vec![format!("AH00526: {}", at(&c.span)), c.text.clone()],
+        Shape::Parse(chain) => {
+            let mut spans: Vec<&Span> = chain.iter().collect();
+            spans.push(&c.span);
+            let heads: Vec<String> = spans.into_iter().map(at).collect();
+            vec![format!("{program}: {} {}", heads.join(" "), c.text)]
+        }
+        Shape::Plain => vec![c.text.clone()],
+    }
+}
+
+fn say(note: &Note) {
+    let text = format!("{} ({})", note.text, note.span);
+    if note.warning {
+        ::log::warn!(target: "core", "{text}");
+    } else {
+        ::log::info!(target: "core", "{text}");
+    }
+}
