@@ -4,15 +4,31 @@
 //! Called by `conn` (one call per request) and by `explain`. Handlers and `upstream` use its types;
 //! it knows handlers only by the trait. Never touches sockets.
 
+pub mod access;
 pub mod answer;
+pub mod begin;
 pub mod body;
 pub mod env;
+pub mod lookup;
+pub mod map;
+pub mod methods;
+pub mod names;
+pub mod page;
 pub mod phases;
 pub mod record;
+pub mod redirect;
 #[expect(clippy::module_inception)]
 pub mod request;
 pub mod room;
 pub mod say;
+pub mod sections;
+pub mod setenv;
+pub mod trace;
+pub mod vhost;
+pub mod wildcard;
+
+#[cfg(test)]
+mod tests;
 
 pub use answer::{Answer, AnswerBody};
 pub use body::RequestBody;

@@ -1,7 +1,17 @@
-//! What the access log sees of a finished exchange.
+//! What the access log sees of a finished exchange (spec: logging 2 and 3).
 
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::clock::{self, Mono, Wall};
+use crate::codec::fields::Fields;
+use crate::log::access::{Record, Side};
+
+use super::names;
 use super::request::Request;
-use super::room::Room;
+use super::room::{Room, Routes};
+use super::setenv::joined;
 
 /// What the connection knows at the end of an exchange.
 #[derive(Clone, Debug)]
@@ -9,7 +19,7 @@ pub struct Outcome<'a> {
     /// The status that the client got.
     pub status: u16,
     /// Fields of the answer.
-    pub fields: &'a crate::codec::fields::Fields,
+    pub fields: &'a Fields,
     /// Body bytes sent, without framing.
     pub body_sent: u64,
     /// All bytes read for it, head included.
@@ -17,7 +27,7 @@ pub struct Outcome<'a> {
     /// All bytes written for it, head included.
     pub bytes_out: u64,
     /// When the first byte of the answer went out.
-    pub first_byte: Option<crate::clock::Mono>,
+    pub first_byte: Option<Mono>,
     /// The client went away before the answer was complete (`%X` X).
     pub aborted: bool,
     /// The connection is kept (`%X` +).
@@ -27,5 +37,172 @@ pub struct Outcome<'a> {
 /// Writes the access-log lines of a finished exchange: every log of its virtual host whose
 /// condition holds.
 pub fn write_logs(room: &Room, req: &Request, outcome: &Outcome<'_>) {
-    let _ = (room, req, outcome);
+    room.logs.access(
+        req.server,
+        &Exchange {
+            routes: &room.routes,
+            req,
+            outcome,
+        },
+    );
+}
+
+/// A request and what became of it.
+struct Exchange<'a> {
+    routes: &'a Routes,
+    req: &'a Request,
+    outcome: &'a Outcome<'a>,
+}
+
+impl Exchange<'_> {
+    /// The request that the client sent, where the answer was made by another one.
+    fn original(&self, side: Side) -> Option<&super::request::Original> {
+        match side {
+            Side::Original => self.req.original.as_deref().map(|o| o.first()),
+            Side::Final => None,
+        }
+    }
+}
+
+impl Record for Exchange<'_> {
+    fn client(&self) -> SocketAddr {
+        self.req.client
+    }
+
+    fn local(&self) -> SocketAddr {
+        self.req.local
+    }
+
+    fn client_name(&self) -> Option<&str> {
+        self.req.remote_host.as_ref()?.as_deref()
+    }
+
+    fn received(&self) -> Wall {
+        self.req.received.1
+    }
+
+    fn duration(&self) -> Duration {
+        clock::now() - self.req.received.0
+    }
+
+    fn first_byte(&self) -> Option<Duration> {
+        self.outcome.first_byte.map(|at| at - self.req.received.0)
+    }
+
+    fn line(&self, _: Side) -> &[u8] {
+        &self.req.head.line
+    }
+
+    fn status(&self, side: Side) -> u16 {
+        match self.original(side) {
+            Some(original) if original.status != 200 => original.status,
+            _ => self.outcome.status,
+        }
+    }
+
+    fn body_bytes(&self) -> u64 {
+        self.outcome.body_sent
+    }
+
+    fn filename(&self, side: Side) -> Option<Cow<'_, [u8]>> {
+        let name = match self.original(side) {
+            Some(original) => Cow::Borrowed(original.filename.as_slice()),
+            None => self.req.file_or_url(),
+        };
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn path(&self, side: Side) -> Option<&[u8]> {
+        let path = match self.original(side) {
+            Some(original) => original.path.as_slice(),
+            None if self.req.path.decoded.is_empty() => self.req.target.raw_path.as_slice(),
+            None => self.req.path.decoded.as_slice(),
+        };
+        (!path.is_empty()).then_some(path)
+    }
+
+    fn query(&self, side: Side) -> Option<&[u8]> {
+        match self.original(side) {
+            Some(original) => original.query.as_deref(),
+            None => self.req.target.query.as_deref(),
+        }
+    }
+
+    fn method(&self, side: Side) -> &str {
+        match self.original(side) {
+            // The page for an error is asked for with GET, whatever the client's method was.
+            Some(_) => {
+                first_word(&self.req.head.line).unwrap_or_else(|| self.req.head.method.as_str())
+            }
+            None if self.req.broken => first_word(&self.req.head.line).unwrap_or("-"),
+            None => self.req.head.method.as_str(),
+        }
+    }
+
+    fn protocol(&self) -> &str {
+        self.req.head.version.as_str()
+    }
+
+    fn server_name(&self) -> &str {
+        &self.routes.server(self.req.server).name
+    }
+
+    fn canonical_name(&self) -> Cow<'_, str> {
+        names::canonical_name(self.routes, self.req)
+    }
+
+    fn canonical_port(&self) -> u16 {
+        names::self_port(self.routes, self.req)
+    }
+
+    fn aborted(&self) -> bool {
+        self.outcome.aborted
+    }
+
+    fn kept(&self) -> bool {
+        self.outcome.kept
+    }
+
+    fn served(&self) -> u32 {
+        self.req.served
+    }
+
+    fn handler(&self, side: Side) -> Option<&str> {
+        let name = match self.original(side) {
+            Some(original) => &original.handler,
+            None => &self.req.handler,
+        };
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn request_field(&self, _: Side, name: &str) -> Option<Cow<'_, [u8]>> {
+        joined(&self.req.head.fields, name)
+    }
+
+    fn response_field(&self, _: Side, name: &str) -> Option<Cow<'_, [u8]>> {
+        joined(self.outcome.fields, name)
+    }
+
+    fn env(&self, _: Side, name: &str) -> Option<Cow<'_, [u8]>> {
+        self.req.env.get(name).map(Cow::Borrowed)
+    }
+
+    fn note(&self, _: Side, name: &str) -> Option<Cow<'_, [u8]>> {
+        self.req.notes.get(name).map(Cow::Borrowed)
+    }
+
+    fn bytes_in(&self) -> u64 {
+        self.outcome.bytes_in
+    }
+
+    fn bytes_out(&self) -> u64 {
+        self.outcome.bytes_out
+    }
+}
+
+/// The method of a request line, where it looks like one.
+fn first_word(line: &[u8]) -> Option<&str> {
+    let word = line.split(|c| *c == b' ').next()?;
+    (!word.is_empty() && word.iter().all(u8::is_ascii_graphic))
+        .then(|| std::str::from_utf8(word).ok())?
 }

@@ -16,6 +16,7 @@ use crate::fault::Fault;
 use crate::ids::ServerNo;
 
 use super::env::Env;
+use super::sections::Set;
 
 /// A request on its way. Made by `phases::begin`, driven by `phases::run`.
 pub struct Request {
@@ -43,7 +44,7 @@ pub struct Request {
     pub env: Env,
     /// Notes between modules (`%{..}n`).
     pub notes: Env,
-    /// The file that the path was mapped to, or `proxy:URL`; empty before the mapping.
+    /// The file that the path was mapped to; empty before the mapping and for proxied requests (see `file_or_url`).
     pub filename: Vec<u8>,
     /// What was mapped by an alias or the document root: the directory that must not be left.
     pub document_root: Option<Rc<std::path::Path>>,
@@ -61,6 +62,14 @@ pub struct Request {
     pub body_length: Length,
     /// The client's name where it was looked up: `Some(None)` has none.
     pub remote_host: Option<Option<String>>,
+    /// The name of the local address where UseCanonicalName is DNS.
+    pub local_name: Option<String>,
+    /// The head could not be parsed: method, target and fields are made up.
+    pub broken: bool,
+    /// A refusal that holds unless a `mapping=encoded` rule takes the path first.
+    pub(super) path_refused: Option<Fault>,
+    /// The sections that hold, as numbers; kept for the second look of access control.
+    pub(super) sections: Sections,
     /// Fields that error pages and redirects carry as well (`Header always`, Allow, WWW-Authenticate).
     pub error_fields: Fields,
     /// The wanted client-visible effects of `nokeepalive` and friends, read after the phases.
@@ -73,7 +82,30 @@ pub struct Request {
     pub overridden_reason: Option<Vec<u8>>,
 }
 
+/// Which sections were found to hold.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sections {
+    /// `<Proxy>`, or `<Directory>` and `<Files>`.
+    pub(super) inner: Set,
+    /// `<Location>`.
+    pub(super) locations: Set,
+}
+
 impl Request {
+    /// What the request was mapped to, for messages and `%f`: a file's name, or `proxy:URL?query`.
+    pub fn file_or_url(&self) -> Cow<'_, [u8]> {
+        let Some(target) = &self.proxy_to else {
+            return Cow::Borrowed(&self.filename);
+        };
+        let mut out = b"proxy:".to_vec();
+        out.extend_from_slice(&target.url);
+        if let Some(query) = &target.query {
+            out.push(b'?');
+            out.extend_from_slice(query);
+        }
+        Cow::Owned(out)
+    }
+
     /// True while the answer to an error is being made by an ErrorDocument: no conditions, no ranges.
     pub fn is_error_document(&self) -> bool {
         self.original.as_ref().is_some_and(|o| o.status != 200)

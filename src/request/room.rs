@@ -2,10 +2,12 @@
 
 use std::cell::{Cell, OnceCell};
 use std::future::Future;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use crate::config::settings::{Server, Settings};
+use crate::config::settings::{Mapping, Server, Settings};
 use crate::fault::Fault;
 use crate::ids::{ServerNo, SlotNo};
 use crate::log::Logs;
@@ -13,7 +15,11 @@ use crate::shm::Scoreboard;
 
 use super::answer::Answer;
 use super::body::RequestBody;
+use super::lookup::Names;
 use super::request::Request;
+use super::sections::Table;
+use super::trace::Trace;
+use super::vhost::Hosts;
 
 /// What all requests of a child share. One per child, made after the fork.
 pub struct Room {
@@ -29,6 +35,8 @@ pub struct Room {
     pub logs: Rc<Logs>,
     /// Set once this child is to answer what it has and take nothing new.
     pub draining: Cell<bool>,
+    /// Host names that were looked up.
+    pub(super) names: Names,
     handlers: OnceCell<Vec<(&'static str, Box<dyn Handler>)>>,
 }
 
@@ -37,6 +45,14 @@ pub struct Room {
 pub struct Routes {
     /// The configuration.
     pub settings: Rc<Settings>,
+    /// Virtual hosts by address and name.
+    pub hosts: Hosts,
+    /// What `--explain` is told.
+    pub trace: Trace,
+    tables: Vec<Table>,
+    roots: Vec<Rc<Path>>,
+    /// Whether a server (its `<Location>`s included) has rules with `mapping=encoded|servlet`.
+    early: Vec<bool>,
 }
 
 /// The future of a handler.
@@ -56,7 +72,38 @@ pub trait Handler {
 impl Routes {
     /// Prepares the tables for `settings`.
     pub fn new(settings: Rc<Settings>) -> Routes {
-        Routes { settings }
+        let servers = &settings.servers;
+        Routes {
+            hosts: Hosts::new(&settings),
+            trace: Trace::default(),
+            tables: servers.iter().map(Table::new).collect(),
+            roots: servers
+                .iter()
+                .map(|s| Rc::from(&*s.document_root))
+                .collect(),
+            early: servers.iter().map(has_early_rules).collect(),
+            settings,
+        }
+    }
+
+    /// The sections of a server.
+    pub fn table(&self, no: ServerNo) -> &Table {
+        &self.tables[no.index()]
+    }
+
+    /// A server's DocumentRoot, shared.
+    pub fn document_root(&self, no: ServerNo) -> Rc<Path> {
+        self.roots[no.index()].clone()
+    }
+
+    /// Whether some rule of the server looks at the path before it is fully decoded.
+    pub fn has_early_rules(&self, no: ServerNo) -> bool {
+        self.early[no.index()]
+    }
+
+    /// The server whose limits and timeouts hold on a connection before a request names a host.
+    pub fn default_server(&self, local: SocketAddr) -> &Server {
+        self.server(self.hosts.default_server(local))
     }
 
     /// The server with this number.
@@ -73,7 +120,9 @@ impl Room {
         slot: SlotNo,
         logs: Rc<Logs>,
     ) -> Room {
+        super::answer::set_tokens(settings.server_tokens);
         Room {
+            names: Names::default(),
             routes: Routes::new(settings.clone()),
             settings,
             scoreboard,
@@ -98,4 +147,15 @@ impl Room {
             .find(|(n, _)| *n == name)
             .map(|(_, h)| &**h)
     }
+}
+
+fn has_early_rules(server: &Server) -> bool {
+    let early = |mapping: Mapping| mapping != Mapping::Decoded;
+    server.proxy.rules.iter().any(|r| early(r.mapping))
+        || server.sections.iter().any(|s| {
+            s.layer
+                .proxy_pass
+                .as_ref()
+                .is_some_and(|r| early(r.mapping))
+        })
 }
