@@ -88,7 +88,7 @@ pub fn changed(running: &Estate, new: &Settings) -> Vec<String> {
 }
 
 /// A fault of the configuration in httpd's form, line by line.
-pub fn complaint(c: &Complaint, program: &str) -> Vec<String> {
+fn complaint(c: &Complaint, program: &str) -> Vec<String> {
     let at = |s: &Span| format!("Syntax error on line {} of {}:", s.line, s.file);
     match &c.shape {
         Shape::Execute => vec![format!("AH00526: {}", at(&c.span)), c.text.clone()],
@@ -100,6 +100,11 @@ pub fn complaint(c: &Complaint, program: &str) -> Vec<String> {
         }
         Shape::Plain => vec![c.text.clone()],
     }
+}
+
+/// All faults of a configuration.
+pub fn complaints(all: &[Complaint], program: &str) -> Vec<String> {
+    all.iter().flat_map(|c| complaint(c, program)).collect()
 }
 
 fn say(note: &Note) {

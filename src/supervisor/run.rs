@@ -272,10 +272,8 @@ impl Supervisor {
                 target: "core",
                 "the configuration has faults; the running one goes on unchanged"
             );
-            for c in &loaded.complaints {
-                for line in notes::complaint(c, &self.invocation.program) {
-                    ::log::error!(target: "core", "{line}");
-                }
+            for line in notes::complaints(&loaded.complaints, &self.invocation.program) {
+                ::log::error!(target: "core", "{line}");
             }
             return Event::Refused;
         };

@@ -1,0 +1,237 @@
+//! The command line, in httpd's letters, words and exit statuses.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::config::build::{self, Invocation};
+use crate::config::settings::{Note, Settings};
+use crate::log::Logs;
+use crate::shm::inspect;
+use crate::supervisor::control::{Outcome, Verb, control};
+use crate::supervisor::{self, Entry, Options};
+use crate::sys::{fork, privilege};
+
+mod dump;
+mod parse;
+
+pub use parse::{CommandLine, Usage, parse};
+
+/// Where the configuration is looked for when neither `-d` nor `-f` says.
+pub const DEFAULT_ROOT: &str = "/etc/muster";
+/// Its main file, below the server root.
+pub const DEFAULT_FILE: &str = "muster.conf";
+/// The release of httpd whose configuration language is spoken.
+pub const LANGUAGE: &str = "Apache/2.4.71";
+
+/// Runs the program; `args` are those behind its name. Gives the exit status.
+pub fn main(program: &OsStr, args: &[OsString], entry: Entry) -> i32 {
+    let program = Path::new(program)
+        .file_name()
+        .unwrap_or(OsStr::new("muster"))
+        .to_string_lossy()
+        .into_owned();
+    let line = match parse(args) {
+        Ok(line) => line,
+        Err(Usage(complaint)) => {
+            for text in complaint {
+                say_error(&format!("{program}: {text}"));
+            }
+            say_error(&parse::usage(&program));
+            return 1;
+        }
+    };
+    if let Some(file) = &line.startup_errors
+        && let Err(e) = redirect_errors(file)
+    {
+        say_error(&format!("{program}: {}: {e}", file.display()));
+        return 1;
+    }
+    if line.version || line.long_version {
+        print!("{}", version(line.long_version));
+        return 0;
+    }
+    if line.list_modules {
+        print!("{}", dump::static_modules());
+        return 0;
+    }
+    if line.list_directives {
+        print!("{}", dump::directives());
+        return 0;
+    }
+    let invocation = invocation(&line, &program);
+    configured(&line, &invocation, entry)
+}
+
+/// Everything that needs the configuration.
+fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 {
+    if let Some(words) = &line.scoreboard {
+        return scoreboard(words, invocation);
+    }
+    let loaded = build::load(invocation);
+    if line.test {
+        warn(&loaded.warnings);
+    }
+    let faults = supervisor::complaints(&loaded.complaints, &invocation.program);
+    let settings = match loaded.settings {
+        Some(s) if faults.is_empty() => s,
+        _ => {
+            faults.iter().for_each(|f| say_error(f));
+            return 1;
+        }
+    };
+    let faults = check(&settings);
+    if !faults.is_empty() {
+        faults.iter().for_each(|f| say_error(f));
+        return 1;
+    }
+    if let Some(url) = &line.explain {
+        say_error(&format!("--explain {url}: not there yet"));
+        return 1;
+    }
+    if line.test {
+        return dumps(line, &settings);
+    }
+    let quiet = line.verb.is_none();
+    match control(line.verb.unwrap_or(Verb::Start), &settings) {
+        // Without `-k` a running instance is a failure, which taking its pid file will tell.
+        Outcome::Done(_) if quiet => {}
+        Outcome::Done(text) => {
+            say(text.as_deref());
+            return 0;
+        }
+        Outcome::Failed(text) if !quiet => {
+            say_error(&text);
+            return 1;
+        }
+        Outcome::Failed(_) => {}
+        Outcome::StartOne(text) => say(text.as_deref()),
+    }
+    let options = Options {
+        foreground: line.foreground,
+        single: line.single,
+        command_line: line.text.clone(),
+        detached: false,
+    };
+    supervisor::run(invocation.clone(), settings, options, entry)
+}
+
+/// What a start would find beside the configuration's own faults, without doing anything.
+fn check(settings: &Settings) -> Vec<String> {
+    let mut faults = Vec::new();
+    let process = &settings.process;
+    if let Err(e) = privilege::identity(process.user.as_deref(), process.group.as_deref()) {
+        faults.push(format!("AH00543: {e}"));
+    }
+    let logs = Logs::check(settings);
+    faults.extend(logs.iter().map(ToString::to_string));
+    if !faults.is_empty() {
+        faults.push("AH00014: Configuration check failed".into());
+    }
+    faults
+}
+
+fn dumps(line: &CommandLine, settings: &Settings) -> i32 {
+    let wants = |name: &str| line.defines.iter().any(|d| d == name);
+    let mut text = String::new();
+    let mut any = false;
+    for (name, part) in dump::PARTS {
+        if wants(name) {
+            any = true;
+            text.push_str(&part(settings));
+        }
+    }
+    if any {
+        let mut out = std::io::stdout().lock();
+        // A reader that went away (`| head`) is no fault.
+        let _ = out.write_all(text.as_bytes());
+    } else {
+        say_error("Syntax OK");
+    }
+    0
+}
+
+/// `muster scoreboard`: works without a readable configuration when the file is named.
+fn scoreboard(words: &[OsString], invocation: &Invocation) -> i32 {
+    let loaded = build::load(invocation);
+    let path = match &loaded.settings {
+        Some(s) => s.process.scoreboard_file.clone(),
+        None => PathBuf::from("/run/muster/muster.scoreboard"),
+    };
+    inspect::main(words, &path)
+}
+
+fn invocation(line: &CommandLine, program: &str) -> Invocation {
+    // Made absolute: it is read again after the daemon has left this directory.
+    let absolute = |p: &PathBuf| std::path::absolute(p).unwrap_or_else(|_| p.clone());
+    Invocation {
+        program: program.to_owned(),
+        server_root: line.server_root.as_ref().map(absolute),
+        file: line.file.clone(),
+        before: line.before.clone(),
+        after: line.after.clone(),
+        defines: line.defines.clone(),
+        skip_document_root: line.skip_document_root,
+        environment: std::env::vars_os()
+            .map(|(k, v)| {
+                let text = |s: OsString| s.to_string_lossy().into_owned();
+                (text(k), text(v))
+            })
+            .collect(),
+    }
+}
+
+fn version(long: bool) -> String {
+    let profile = if cfg!(debug_assertions) {
+        "for development"
+    } else {
+        "for production"
+    };
+    let mut text = format!(
+        "Server version: {} (configuration language of {LANGUAGE})\nServer built:   {profile}\n",
+        supervisor::PRODUCT
+    );
+    if long {
+        text.push_str(&format!(
+            "Architecture:   {}-bit\n\
+             Server MPM:     muster\n  \
+               threaded:     no\n    \
+                 forked:     yes (variable process count)\n\
+             Server compiled with....\n \
+             -D HTTPD_ROOT=\"{DEFAULT_ROOT}\"\n \
+             -D DEFAULT_PIDLOG=\"/run/muster/muster.pid\"\n \
+             -D DEFAULT_SCOREBOARD=\"/run/muster/muster.scoreboard\"\n \
+             -D DEFAULT_ERRORLOG=\"logs/error_log\"\n \
+             -D AP_TYPES_CONFIG_FILE=\"mime.types\"\n \
+             -D SERVER_CONFIG_FILE=\"{DEFAULT_FILE}\"\n",
+            usize::BITS
+        ));
+    }
+    text
+}
+
+fn warn(notes: &[Note]) {
+    for n in notes.iter().filter(|n| n.warning) {
+        say_error(&format!("warning: {}: {}", n.span, n.text));
+    }
+}
+
+fn redirect_errors(file: &Path) -> std::io::Result<()> {
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)?;
+    fork::redirect(2, &file)
+}
+
+fn say(text: Option<&str>) {
+    if let Some(text) = text {
+        println!("{text}");
+    }
+}
+
+fn say_error(text: &str) {
+    let mut err = std::io::stderr().lock();
+    // With standard error closed there is nobody to tell.
+    let _ = writeln!(err, "{text}");
+}
