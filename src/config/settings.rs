@@ -285,7 +285,7 @@ pub enum TraceEnable {
 }
 
 /// A section of the configuration that applies to some requests.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Section {
     /// Which kind, which decides when it applies.
     pub kind: SectionKind,
@@ -319,7 +319,7 @@ pub enum SectionKind {
 /// How a section's argument is compared.
 #[derive(Clone, Debug)]
 pub enum Matcher {
-    /// A prefix; for Location and Directory at segment boundaries.
+    /// A prefix; for Location and Directory at segment boundaries, for Files the whole name.
     Prefix(Vec<u8>),
     /// A shell wildcard. `*` and `?` do not match a slash (for `<Proxy>` they do).
     Wild(Vec<u8>),

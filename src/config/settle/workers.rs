@@ -1,0 +1,214 @@
+//! Numbers for workers and balancers, and which of them each server may use
+//! (spec: balancer 1.4, proxy 2.1).
+
+use std::time::Duration;
+
+use crate::config::draft::{BalancerDraft, Draft, ProxyDraft, WorkerDraft};
+use crate::config::frame::Build;
+use crate::config::settings::{Balancer, BalancerParams, Worker, WorkerParams};
+use crate::ids::{BalancerNo, ServerNo, WorkerNo};
+
+/// All workers and balancers.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// By [`WorkerNo`].
+    pub workers: Vec<Worker>,
+    /// By [`BalancerNo`].
+    pub balancers: Vec<Balancer>,
+    /// Per server.
+    pub places: Vec<Place>,
+}
+
+/// What one server may use.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Plain workers, inherited ones first: of two with the same name the first counts.
+    pub workers: Vec<WorkerNo>,
+    /// Balancers, inherited ones included.
+    pub balancers: Vec<BalancerNo>,
+    /// The main server's ProxyTimeout.
+    pub main_timeout: Option<Duration>,
+}
+
+/// Gives numbers to everything and resolves the inheritance into virtual hosts.
+pub fn number(build: &mut Build, draft: &mut Draft) -> Resolved {
+    let mut out = Resolved::default();
+    let main_timeout = draft.servers[0].proxy.timeout;
+    let main_inherit = inherit_flags(&draft.servers[0].proxy);
+    for i in 0..draft.servers.len() {
+        let no = ServerNo(u16::try_from(i).unwrap_or(u16::MAX));
+        let proxy = &mut draft.servers[i].proxy;
+        let flags = inherit_flags(proxy);
+        // Either flag lets the main server's workers and balancers through.
+        let inherits = flags.0.or(main_inherit.0).unwrap_or(true)
+            || flags.1.or(main_inherit.1).unwrap_or(true);
+        let mut place = match out.places.first() {
+            Some(main) if inherits => main.clone(),
+            _ => Place::default(),
+        };
+        place.main_timeout = main_timeout;
+        let workers = std::mem::take(&mut proxy.workers);
+        let balancers = std::mem::take(&mut proxy.balancers);
+        for w in workers {
+            let worker = out.add_worker(build, w, no, None);
+            place.workers.push(worker);
+        }
+        for b in balancers {
+            out.add_balancer(build, b, no, &mut place);
+        }
+        out.places.push(place);
+    }
+    out.check(build);
+    out
+}
+
+fn inherit_flags(proxy: &ProxyDraft) -> (Option<bool>, Option<bool>) {
+    (proxy.balancer_inherit, proxy.pass_inherit)
+}
+
+impl Resolved {
+    fn add_worker(
+        &mut self,
+        build: &mut Build,
+        draft: WorkerDraft,
+        server: ServerNo,
+        balancer: Option<BalancerNo>,
+    ) -> WorkerNo {
+        let no = WorkerNo(u16::try_from(self.workers.len()).unwrap_or(u16::MAX));
+        if self.workers.len() == usize::from(u16::MAX) {
+            build.span = draft.span.clone();
+            build.complain("too many workers (65535 at most)");
+        }
+        let WorkerDraft { url, params, span } = draft;
+        self.workers.push(Worker {
+            no,
+            name: url.name,
+            scheme: url.scheme,
+            host: url.host,
+            port: url.port,
+            port_is_set: url.port_is_set,
+            unix: url.unix,
+            path: url.path,
+            balancer,
+            server,
+            params: clipped(params),
+            span,
+        });
+        no
+    }
+
+    /// Adds a server's own balancer, or merges it into the inherited one of the same name.
+    fn add_balancer(
+        &mut self,
+        build: &mut Build,
+        draft: BalancerDraft,
+        server: ServerNo,
+        place: &mut Place,
+    ) {
+        let same = |no: &&mut BalancerNo| self.balancers[no.index()].name == draft.name;
+        let Some(inherited) = place.balancers.iter_mut().find(same) else {
+            let no = self.new_balancer(draft.name, draft.params, draft.span, server);
+            for member in draft.members {
+                let worker = self.add_worker(build, member, server, Some(no));
+                self.balancers[no.index()].members.push(worker);
+            }
+            place.balancers.push(no);
+            return;
+        };
+        if !draft.members.is_empty() {
+            build.span = draft.span.clone();
+            build.warn(format!(
+                "{}: the main server defines it too, and its members are used here; BalancerMember lines of this virtual host have no effect (BalancerInherit Off and ProxyPassInherit Off would give it members of its own)",
+                draft.name
+            ));
+        }
+        if draft.written.is_empty() {
+            // Nothing of its own: it is the main server's, with one set of counters.
+            return;
+        }
+        let original = self.balancers[inherited.index()].clone();
+        let params = overridden(&original.params, &draft);
+        let no = self.new_balancer(draft.name, params, draft.span, server);
+        *inherited = no;
+        for member in original.members {
+            let mut copy = self.workers[member.index()].clone();
+            copy.no = WorkerNo(u16::try_from(self.workers.len()).unwrap_or(u16::MAX));
+            copy.balancer = Some(no);
+            copy.server = server;
+            self.balancers[no.index()].members.push(copy.no);
+            self.workers.push(copy);
+        }
+    }
+
+    fn new_balancer(
+        &mut self,
+        name: String,
+        params: BalancerParams,
+        span: crate::config::span::Span,
+        server: ServerNo,
+    ) -> BalancerNo {
+        let no = BalancerNo(u16::try_from(self.balancers.len()).unwrap_or(u16::MAX));
+        self.balancers.push(Balancer {
+            no,
+            server,
+            name,
+            members: Vec::new(),
+            params,
+            span,
+        });
+        no
+    }
+
+    fn check(&self, build: &mut Build) {
+        for b in self.balancers.iter().filter(|b| b.members.is_empty()) {
+            build.span = b.span.clone();
+            build.warn(format!(
+                "{} has no members: requests for it are answered 503; add BalancerMember lines in <Proxy \"{}\">",
+                b.name, b.name
+            ));
+        }
+    }
+}
+
+/// The main server's parameters with what the virtual host states.
+fn overridden(base: &BalancerParams, own: &BalancerDraft) -> BalancerParams {
+    let mut out = base.clone();
+    let p = &own.params;
+    for key in &own.written {
+        match key.as_str() {
+            "lbmethod" => out.lbmethod = p.lbmethod.clone(),
+            "stickysession" => out.sticky = p.sticky.clone(),
+            "stickysessionsep" => out.sticky_separator = p.sticky_separator,
+            "scolonpathdelim" => out.scolon_path_delim = p.scolon_path_delim,
+            "nofailover" => out.no_failover = p.no_failover,
+            "timeout" => out.timeout = p.timeout,
+            "maxattempts" => out.max_attempts = p.max_attempts,
+            "failonstatus" => {
+                let more = p
+                    .fail_on_status
+                    .iter()
+                    .filter(|c| !base.fail_on_status.contains(c));
+                out.fail_on_status.extend(more);
+            }
+            "failontimeout" => out.fail_on_timeout = p.fail_on_timeout,
+            "forcerecovery" => out.force_recovery = p.force_recovery,
+            "nonce" => out.nonce = p.nonce.clone(),
+            "growth" => out.growth = p.growth,
+            _ => {}
+        }
+    }
+    out
+}
+
+/// `smax` is clipped to `max`, `min` to `smax`.
+fn clipped(mut p: WorkerParams) -> WorkerParams {
+    p.max = p.max.filter(|n| *n > 0);
+    if let Some(max) = p.max {
+        p.smax = p.smax.map(|s| s.min(max));
+        p.min = p.min.min(max);
+    }
+    if let Some(smax) = p.smax {
+        p.min = p.min.min(smax);
+    }
+    p
+}
