@@ -1,11 +1,22 @@
 //! The choice of a member for a request, and what its outcome means for the member.
 
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::method::{self, LbMethod};
+use super::select::{self, Hope, Member, Offer};
+use crate::clock::{self, Mono};
 use crate::config::settings::{BalancerParams, Settings};
 use crate::ids::{BalancerNo, SlotNo, WorkerNo};
-use crate::shm::{Assignment, Scoreboard};
+use crate::shm::{
+    Asker, Assignment, BalancerRow, BalancerState, MemberState, Notice, Routes, Scoreboard,
+    WorkerRow, status,
+};
+
+/// How long a choice waits for a balancer's lock, once; after that it only tries until it had it
+/// again, and chooses without it meanwhile.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A member was chosen.
 pub struct Choice {
@@ -36,6 +47,11 @@ pub enum NoMember {
 /// A request at a worker, counted as busy until this is dropped.
 pub struct Busy {
     worker: WorkerNo,
+    row: Option<WorkerRow>,
+    slot: SlotNo,
+    board: Rc<Scoreboard>,
+    /// When this request began to probe the member; zero: it does not.
+    probe: Mono,
 }
 
 impl Busy {
@@ -43,97 +59,502 @@ impl Busy {
     pub fn worker(&self) -> WorkerNo {
         self.worker
     }
+
+    /// Its row in the table, for the request's record.
+    pub fn row(&self) -> Option<WorkerRow> {
+        self.row
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let Some(row) = self.row else { return };
+        if self.probe != Mono(0) {
+            // Nobody said how the probe ended: let the next request try.
+            self.board.abandon_probe(row, self.slot, self.probe);
+        }
+        self.board.leave(self.slot, row);
+    }
 }
 
 /// All balancers of a child.
-pub struct Balancing {}
+pub struct Balancing {
+    settings: Rc<Settings>,
+    board: Rc<Scoreboard>,
+    slot: SlotNo,
+    asker: Asker,
+    balancers: Vec<Local>,
+    workers: Vec<Option<WorkerRow>>,
+    /// Reused, so that nothing is allocated under the lock.
+    scratch: RefCell<Vec<Member>>,
+    /// Debug builds only, for tests: every so many choices this child stops inside the lock.
+    stop_every: Option<u64>,
+    choices: Cell<u64>,
+}
+
+/// What this child keeps of a balancer.
+struct Local {
+    row: BalancerRow,
+    members: Vec<WorkerNo>,
+    rows: Vec<WorkerRow>,
+    /// How long a probe of each member may last before another request may try too.
+    probe_limit: Vec<Duration>,
+    routes: RefCell<Vec<Routes>>,
+    method: &'static dyn LbMethod,
+    /// The last turn was had in time.
+    patient: Cell<bool>,
+}
+
+/// A choice before it becomes a `Choice`.
+struct Pick {
+    index: usize,
+    by_route: bool,
+    probe: Mono,
+    /// For the log: its lbstatus before it paid.
+    lbstatus: i64,
+}
 
 impl Balancing {
-    /// For the child of `slot`.
+    /// For the child of `slot`, made by that child.
     pub fn new(
-        _settings: Rc<Settings>,
-        _board: Rc<Scoreboard>,
-        _assignment: Rc<Assignment>,
-        _slot: SlotNo,
+        settings: Rc<Settings>,
+        board: Rc<Scoreboard>,
+        assignment: Rc<Assignment>,
+        slot: SlotNo,
     ) -> Balancing {
-        todo!()
+        let mut balancers = Vec::new();
+        for b in &settings.balancers {
+            let known: Vec<_> = b
+                .members
+                .iter()
+                .filter_map(|&no| Some((no, assignment.worker(no)?)))
+                .collect();
+            let limit = |no: WorkerNo| {
+                let w = settings.worker(no);
+                let server = settings.server(w.server);
+                let p = &w.params;
+                p.connection_timeout
+                    .or(p.timeout)
+                    .unwrap_or(server.proxy.timeout)
+                    .max(p.retry)
+            };
+            balancers.push(Local {
+                row: assignment.balancer(b.no).unwrap_or(BalancerRow(u16::MAX)),
+                probe_limit: known.iter().map(|&(no, _)| limit(no)).collect(),
+                routes: RefCell::new(known.iter().map(|&(_, row)| board.routes(row)).collect()),
+                members: known.iter().map(|&(no, _)| no).collect(),
+                rows: known.iter().map(|&(_, row)| row).collect(),
+                method: method::find(&b.params.lbmethod).unwrap_or_else(method::default_method),
+                patient: Cell::new(true),
+            });
+        }
+        let longest = balancers.iter().map(|b| b.members.len()).max().unwrap_or(0);
+        Balancing {
+            workers: settings
+                .workers
+                .iter()
+                .map(|w| assignment.worker(w.no))
+                .collect(),
+            scratch: RefCell::new(Vec::with_capacity(longest)),
+            stop_every: stop_every(),
+            choices: Cell::new(0),
+            settings,
+            board,
+            slot,
+            asker: Asker {
+                pid: std::process::id(),
+                generation: assignment.generation(),
+            },
+            balancers,
+        }
     }
 
     /// Force recovery, route, selection, accounting, busy (spec: balancer 5 steps 2-7), under the lock.
     /// `skip`: members that this request must not try again though they are usable (a full local pool).
     pub fn choose(
         &self,
-        _balancer: BalancerNo,
-        _route: Option<&[u8]>,
-        _skip: &[WorkerNo],
+        balancer: BalancerNo,
+        route: Option<&[u8]>,
+        skip: &[WorkerNo],
     ) -> Result<Choice, NoMember> {
-        todo!()
+        let local = self
+            .balancers
+            .get(balancer.index())
+            .filter(|b| !b.members.is_empty())
+            .ok_or(NoMember::Empty)?;
+        self.refresh_routes(local);
+        let now = clock::now();
+        let routes = local.routes.borrow();
+        let mut members = self.scratch.borrow_mut();
+
+        // Nothing but arithmetic from here to the end of the turn.
+        let bound = if local.patient.get() {
+            PATIENCE
+        } else {
+            Duration::ZERO
+        };
+        let turn = self.board.turn(local.row, &local.rows, bound, self.asker);
+        let locked = turn.as_ref().is_some_and(|t| t.locked());
+        let notice = turn.as_ref().and_then(|t| t.notice);
+        let picked = self.pick(local, &routes, &mut members, route, skip, now);
+        if let (Ok(pick), Some(row)) = (&picked, self.picked_row(local, &picked)) {
+            let stop = self.stops_here();
+            for (i, (m, &row)) in members.iter().zip(&local.rows).enumerate() {
+                if stop && i == 1 {
+                    self.board.stop_here();
+                }
+                if m.change != 0 {
+                    self.board.add_lbstatus(row, m.change);
+                }
+            }
+            debug_assert!(pick.index < members.len());
+            self.board.add_elected(row);
+            self.board.enter(self.slot, row);
+        }
+        if !locked && let Some(turn) = &turn {
+            turn.count_unlocked();
+        }
+        drop(turn);
+
+        self.tell(balancer, local, notice, locked);
+        let pick = picked.inspect_err(|e| self.tell_none(balancer, *e))?;
+        let worker = local.members[pick.index];
+        self.tell_choice(balancer, worker, &pick);
+        let sticky = self.params(balancer).sticky.is_some();
+        let changed = route.is_none_or(|r| routes[pick.index].route.as_bytes() != r);
+        Ok(Choice {
+            worker,
+            by_route: pick.by_route,
+            route_changed: sticky && changed,
+            probe: pick.probe != Mono(0),
+            busy: Busy {
+                worker,
+                row: Some(local.rows[pick.index]),
+                slot: self.slot,
+                board: self.board.clone(),
+                probe: pick.probe,
+            },
+        })
+    }
+
+    fn picked_row(&self, local: &Local, picked: &Result<Pick, NoMember>) -> Option<WorkerRow> {
+        local.rows.get(picked.as_ref().ok()?.index).copied()
+    }
+
+    /// The choice itself. `members` is left with the changes to lbstatus that it makes.
+    fn pick(
+        &self,
+        local: &Local,
+        routes: &[Routes],
+        members: &mut Vec<Member>,
+        route: Option<&[u8]>,
+        skip: &[WorkerNo],
+        now: Mono,
+    ) -> Result<Pick, NoMember> {
+        let state = self.board.balancer(local.row);
+        self.load(local, members, skip, now);
+        if state.force_recovery && select::all_in_error(members) {
+            for (m, &row) in members.iter().zip(&local.rows) {
+                if status::usable(m.status & !status::ERROR) {
+                    self.board.clear_error(row);
+                }
+            }
+            self.load(local, members, skip, now);
+        }
+        // With the lock nobody takes the probe away between look and step. Without it somebody may:
+        // look again.
+        for _ in 0..4 {
+            let (index, by_route) = decide(local.method, members, routes, route, &state)?;
+            let m = members[index];
+            let mut probe = Mono(0);
+            if m.offer == Offer::Probe {
+                let row = local.rows[index];
+                if !self.board.begin_probe(row, self.slot, now, m.status) {
+                    self.load(local, members, skip, now);
+                    continue;
+                }
+                probe = now;
+            }
+            return Ok(Pick {
+                index,
+                by_route,
+                probe,
+                lbstatus: m.lbstatus,
+            });
+        }
+        for m in members.iter_mut() {
+            m.change = 0;
+        }
+        Err(NoMember::AllInError)
+    }
+
+    fn load(&self, local: &Local, members: &mut Vec<Member>, skip: &[WorkerNo], now: Mono) {
+        members.clear();
+        for ((&no, &row), &limit) in local
+            .members
+            .iter()
+            .zip(&local.rows)
+            .zip(&local.probe_limit)
+        {
+            let mut state = self.board.member(row);
+            if state.status & (status::IGNORE | status::ERROR | status::STOPPED)
+                == status::IGNORE | status::ERROR
+            {
+                self.board.clear_error(row);
+                state.status &= !status::ERROR;
+            }
+            let mut m = Member::new(state.status, state.load_factor, state.lbset, state.lbstatus);
+            m.offer = if skip.contains(&no) {
+                Offer::No
+            } else {
+                offer(&state, now, limit)
+            };
+            if local.method.needs_busy() {
+                m.busy = self.board.busy(row);
+            }
+            members.push(m);
+        }
+    }
+
+    fn refresh_routes(&self, local: &Local) {
+        let mut routes = local.routes.borrow_mut();
+        for (copy, &row) in routes.iter_mut().zip(&local.rows) {
+            if self.board.member(row).routes_version != copy.version {
+                *copy = self.board.routes(row);
+            }
+        }
+    }
+
+    fn row(&self, worker: WorkerNo) -> Option<WorkerRow> {
+        self.workers.get(worker.index()).copied().flatten()
     }
 
     /// For workers outside balancers: counts the request as busy.
-    pub fn enter(&self, _worker: WorkerNo) -> Busy {
-        todo!()
+    pub fn enter(&self, worker: WorkerNo) -> Busy {
+        let row = self.row(worker);
+        if let Some(row) = row {
+            self.board.enter(self.slot, row);
+        }
+        Busy {
+            worker,
+            row,
+            slot: self.slot,
+            board: self.board.clone(),
+            probe: Mono(0),
+        }
     }
 
     /// A connection failed: puts the member in error unless it ignores errors or stands outside a
     /// balancer. True when this call did it (log it then).
-    pub fn mark_error(&self, _worker: WorkerNo) -> bool {
-        todo!()
+    pub fn mark_error(&self, worker: WorkerNo) -> bool {
+        self.row(worker)
+            .is_some_and(|row| self.board.set_error(row, clock::now()))
     }
 
     /// A connection was made, or a reused one gave an answer to a probe: ends probation and forgets
     /// the error. False when another child put the member in error meanwhile.
-    pub fn mark_connected(&self, _worker: WorkerNo) -> bool {
-        todo!()
+    pub fn mark_connected(&self, worker: WorkerNo) -> bool {
+        self.row(worker)
+            .is_some_and(|row| self.board.connected(row))
     }
 
     /// Whether a request may be sent to it now; tried again by the retry rule when in error.
-    pub fn usable(&self, _worker: WorkerNo) -> bool {
-        todo!()
+    pub fn usable(&self, worker: WorkerNo) -> bool {
+        let Some(row) = self.row(worker) else {
+            return false;
+        };
+        let state = self.board.member(row);
+        let now = clock::now();
+        match offer(&state, now, Duration::MAX) {
+            Offer::Usable | Offer::Probed => true,
+            Offer::Probe => self.board.begin_probe(row, self.slot, now, state.status),
+            Offer::No => false,
+        }
     }
 
     /// After the request: `failonstatus`. True when it put the member in error (log it then).
-    pub fn fail_on_status(&self, _worker: WorkerNo, _status: u16) -> bool {
-        todo!()
+    pub fn fail_on_status(&self, worker: WorkerNo, code: u16) -> bool {
+        self.balancer_of(worker)
+            .is_some_and(|p| p.fail_on_status.contains(&code))
+            && self.mark_error(worker)
     }
 
     /// After a read timeout: `failontimeout`. True when it put the member in error.
-    pub fn fail_on_timeout(&self, _worker: WorkerNo) -> bool {
-        todo!()
+    pub fn fail_on_timeout(&self, worker: WorkerNo) -> bool {
+        self.balancer_of(worker).is_some_and(|p| p.fail_on_timeout) && self.mark_error(worker)
+    }
+
+    fn balancer_of(&self, worker: WorkerNo) -> Option<&BalancerParams> {
+        let balancer = self.settings.workers.get(worker.index())?.balancer?;
+        Some(self.params(balancer))
     }
 
     /// Bytes handed to the backend connection.
-    pub fn add_sent(&self, _worker: WorkerNo, _n: u64) {
-        todo!()
+    pub fn add_sent(&self, worker: WorkerNo, n: u64) {
+        if let Some(row) = self.row(worker) {
+            self.board.add_sent(self.slot, row, n);
+        }
     }
 
     /// Bytes read: the status line without CRLF, and the decoded body.
-    pub fn add_read(&self, _worker: WorkerNo, _n: u64) {
-        todo!()
+    pub fn add_read(&self, worker: WorkerNo, n: u64) {
+        if let Some(row) = self.row(worker) {
+            self.board.add_received(self.slot, row, n);
+        }
     }
 
     /// How many further tries a request has: `maxattempts`, else members − 1.
-    pub fn max_attempts(&self, _balancer: BalancerNo) -> u32 {
-        todo!()
+    pub fn max_attempts(&self, balancer: BalancerNo) -> u32 {
+        let Some(local) = self.balancers.get(balancer.index()) else {
+            return 0;
+        };
+        self.board
+            .balancer(local.row)
+            .max_attempts
+            .unwrap_or(local.members.len().saturating_sub(1) as u32)
     }
 
     /// How long to poll `choose` (every 10 to 50 ms) when there is no member; zero: not at all.
-    pub fn wait_limit(&self, _balancer: BalancerNo) -> Duration {
-        todo!()
+    pub fn wait_limit(&self, balancer: BalancerNo) -> Duration {
+        self.balancers
+            .get(balancer.index())
+            .map_or(Duration::ZERO, |b| self.board.balancer(b.row).timeout)
     }
 
     /// The balancer's parameters, for `sticky::find`.
-    pub fn params(&self, _balancer: BalancerNo) -> &BalancerParams {
-        todo!()
+    pub fn params(&self, balancer: BalancerNo) -> &BalancerParams {
+        &self.settings.balancer(balancer).params
     }
 
     /// The member's route as it stands now, possibly empty.
-    pub fn route(&self, _worker: WorkerNo) -> String {
-        todo!()
+    pub fn route(&self, worker: WorkerNo) -> String {
+        self.row(worker)
+            .map_or_else(String::new, |row| self.board.routes(row).route)
     }
 
     /// The watchdog's tick: repairs what a dead lock owner left behind, without waiting.
     pub fn tidy(&self) {
-        todo!()
+        for (no, local) in self.balancers.iter().enumerate() {
+            let turn = self
+                .board
+                .turn(local.row, &local.rows, Duration::ZERO, self.asker);
+            let notice = turn.as_ref().and_then(|t| t.notice);
+            drop(turn);
+            if let Some(Notice::Repaired { .. }) = notice {
+                self.tell(BalancerNo(no as u16), local, notice, true);
+            }
+        }
     }
+
+    fn stops_here(&self) -> bool {
+        self.choices.set(self.choices.get() + 1);
+        self.stop_every
+            .is_some_and(|n| self.choices.get().is_multiple_of(n))
+    }
+
+    fn name(&self, balancer: BalancerNo) -> &str {
+        &self.settings.balancer(balancer).name
+    }
+
+    fn tell(&self, balancer: BalancerNo, local: &Local, notice: Option<Notice>, locked: bool) {
+        let was_patient = local.patient.replace(locked);
+        match notice {
+            Some(Notice::Repaired { owner }) => log::warn!(
+                target: "proxy_balancer",
+                "{}: process {owner} died inside the balancer's lock; its members' turns were put right",
+                self.name(balancer)
+            ),
+            // Once, until the lock could be had again.
+            Some(Notice::Waited { owner }) if was_patient => log::error!(
+                target: "proxy_balancer",
+                "{}: process {owner} does not give the balancer's lock back; choosing members without it until it does",
+                self.name(balancer)
+            ),
+            _ => {}
+        }
+    }
+
+    fn tell_none(&self, balancer: BalancerNo, why: NoMember) {
+        let text = match why {
+            NoMember::Nofailover => {
+                "all workers of the session's route are in error state and nofailover is on"
+            }
+            NoMember::AllInError => "all workers are in error state",
+            NoMember::Empty => "the balancer has no workers",
+        };
+        log::debug!(target: "proxy_balancer", "{}: {text}", self.name(balancer));
+    }
+
+    fn tell_choice(&self, balancer: BalancerNo, worker: WorkerNo, pick: &Pick) {
+        if log::log_enabled!(target: "proxy_balancer", log::Level::Debug) {
+            let row = self.row(worker);
+            log::debug!(
+                target: "proxy_balancer",
+                "{}: {} selected worker {} : busy {} : lbstatus {}{}",
+                self.name(balancer),
+                if pick.by_route { "the session's route" } else { self.params(balancer).lbmethod.as_str() },
+                self.settings.worker(worker).name,
+                row.map_or(0, |r| self.board.busy(r)),
+                pick.lbstatus,
+                if pick.probe != Mono(0) { " : tried again after an error" } else { "" },
+            );
+        }
+    }
+}
+
+/// By route, else by the method. Members' `change` is set for the one that is chosen.
+fn decide(
+    method: &dyn LbMethod,
+    members: &mut [Member],
+    routes: &[Routes],
+    route: Option<&[u8]>,
+    state: &BalancerState,
+) -> Result<(usize, bool), NoMember> {
+    if let Some(route) = route {
+        let mut found = select::by_route(members, routes, route, Hope::First);
+        if found.is_none() && state.no_failover && select::has_route(routes, route) {
+            // The session may go nowhere else: then also where another request is probing.
+            found = select::by_route(members, routes, route, Hope::Last);
+            if found.is_none() {
+                return Err(NoMember::Nofailover);
+            }
+        }
+        if let Some(index) = found {
+            select::charge(members, index);
+            return Ok((index, true));
+        }
+    }
+    let index = select::select(method, members).ok_or(NoMember::AllInError)?;
+    Ok((index, false))
+}
+
+/// The retry rule (spec: balancer 9.2), without its step.
+fn offer(state: &MemberState, now: Mono, probe_limit: Duration) -> Offer {
+    let s = state.status;
+    if status::usable(s) {
+        if s & status::PROBATION == 0 {
+            Offer::Usable
+        } else if now > state.probe_since + probe_limit {
+            Offer::Probe
+        } else {
+            Offer::Probed
+        }
+    } else if status::usable(s & !status::ERROR) && now > state.error_time + state.retry {
+        Offer::Probe
+    } else {
+        Offer::No
+    }
+}
+
+/// Debug builds: `MUSTER_STOP_IN_LOCK=N` makes each N-th choice of a child stop itself (SIGSTOP) in
+/// the middle of the balancer's critical section, so that tests can kill or delay a lock's owner.
+fn stop_every() -> Option<u64> {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    std::env::var("MUSTER_STOP_IN_LOCK")
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|n| *n > 0)
 }

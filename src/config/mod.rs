@@ -3,6 +3,7 @@
 //! Called by `main` and `supervisor`. Never touches sockets; reads files only in `resolve`.
 
 pub mod args;
+pub mod bare;
 pub mod build;
 pub mod diagnostic;
 pub mod directive;

@@ -12,7 +12,7 @@ use super::record::{
 use super::scoreboard::Scoreboard;
 use super::status;
 use crate::clock::Mono;
-use crate::ids::SlotNo;
+use crate::ids::{Generation, SlotNo};
 
 /// A copy of a member's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +59,15 @@ pub struct BalancerState {
     pub timeout: Duration,
 }
 
+/// Who takes turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Its process, known before the lock is taken.
+    pub pid: u32,
+    /// The configuration whose members it knows.
+    pub generation: Generation,
+}
+
 /// A turn at a balancer: with the lock, or without it when it could not be had in time.
 pub struct Turn<'a> {
     slot: &'a BalancerSlot,
@@ -87,6 +96,11 @@ impl Turn<'_> {
     pub fn locked(&self) -> bool {
         self.guard.is_some()
     }
+
+    /// A choice was made without the lock.
+    pub fn count_unlocked(&self) {
+        self.slot.unlocked.fetch_add(1, Relaxed);
+    }
 }
 
 impl Drop for Turn<'_> {
@@ -113,7 +127,7 @@ impl Scoreboard {
         balancer: BalancerRow,
         members: &[WorkerRow],
         bound: Duration,
-        generation: crate::ids::Generation,
+        asker: Asker,
     ) -> Option<Turn<'_>> {
         let slot = self.table.balancer(usize::from(balancer.0))?;
         let locked = if bound.is_zero() {
@@ -129,16 +143,13 @@ impl Scoreboard {
                 slot.repairs.fetch_add(1, Relaxed);
                 (Some(guard), Some(Notice::Repaired { owner }))
             }
-            Locked::TimedOut => {
-                slot.unlocked.fetch_add(1, Relaxed);
-                (None, Some(Notice::Waited { owner }))
-            }
+            Locked::TimedOut => (None, Some(Notice::Waited { owner })),
         };
         if guard.is_some() {
-            slot.owner.store(std::process::id(), Relaxed);
+            slot.owner.store(asker.pid, Relaxed);
             // The present members are those of the newest generation; older ones leave it to them.
             if slot.repair.load(Acquire) != 0
-                && generation.0 >= self.table.header().generation.load(Relaxed)
+                && asker.generation.0 >= self.table.header().generation.load(Relaxed)
             {
                 self.level(members);
                 slot.repair.store(0, Release);
@@ -253,10 +264,12 @@ impl Scoreboard {
         true
     }
 
-    /// A probe of `slot` ended without an outcome: back to error, to be tried again at once.
-    pub fn abandon_probe(&self, row: WorkerRow, slot: SlotNo) {
+    /// The probe that `slot` began at `since` ended without an outcome: back to error, to be tried
+    /// again at once. Nothing happens when it had one.
+    pub fn abandon_probe(&self, row: WorkerRow, slot: SlotNo, since: Mono) {
         if let Some(w) = self.worker_slot(row)
             && w.probe_slot.load(Relaxed) == u32::from(slot.0) + 1
+            && w.probe_since.load(Relaxed) == since.0
         {
             self.abandon_probe_of(w);
         }
@@ -327,6 +340,11 @@ impl Scoreboard {
                 .busy
                 .fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1));
         }
+    }
+
+    /// For tests: stops this process (SIGSTOP) where it is.
+    pub fn stop_here(&self) {
+        let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGSTOP);
     }
 
     /// Bytes to the worker.

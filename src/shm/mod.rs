@@ -29,7 +29,7 @@ mod tests;
 pub use assign::{Assignment, BalancerRow, WorkerRow};
 pub use child_view::{ChildView, RecordGuard, RequestInfo, RequestPhase};
 pub use error::ShmError;
-pub use members::{MemberState, Routes, Turn};
+pub use members::{Asker, BalancerState, MemberState, Notice, Routes, Turn};
 pub use scoreboard::{Scoreboard, SlotSummary};
 pub use snapshot::{BalancerInfo, ChildInfo, ChildState, RequestRecord, Snapshot, WorkerInfo};
 pub use table_lock::TableLock;
