@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use crate::body::Length;
 use crate::codec::http1::head::{HeadError, RequestHead};
@@ -292,26 +291,21 @@ async fn access(room: &Room, req: &mut Request) -> Result<(), Stop> {
 }
 
 /// The layer that would hold for the path without parameters, where that is another one.
-fn parameterless(routes: &Routes, req: &Request) -> Result<Option<Rc<Layer>>, TooManySteps> {
+fn parameterless(
+    routes: &Routes,
+    req: &Request,
+) -> Result<Option<std::rc::Rc<Layer>>, TooManySteps> {
     let Cow::Owned(path) = without_parameters(&req.path.decoded) else {
         return Ok(None);
     };
     let server = routes.server(req.server);
     let table = routes.table(req.server);
-    let (method, trace) = (&req.head.method, &routes.trace);
-    let locations = table.locations(server, &path, method, None, trace)?;
-    let inner = match &req.proxy_to {
-        Some(target) => {
-            let url = without_parameters(&target.url);
-            table.proxies(server, &url, method, None, trace)?
-        }
-        None => req.sections.inner.clone(),
-    };
-    if locations == req.sections.locations && inner == req.sections.inner {
+    let locations = table.locations(server, &path, &req.head.method, None, &routes.trace)?;
+    if locations == req.sections.locations {
         return Ok(None);
     }
-    let set = inner.joined(&locations);
-    Ok(Some(table.layer(server, &set, trace)))
+    let set = req.sections.inner.clone().joined(&locations);
+    Ok(Some(table.layer(server, &set, &routes.trace)))
 }
 
 async fn admit(room: &Room, req: &mut Request, layer: &Layer) -> Result<(), Stop> {

@@ -10,7 +10,7 @@ use super::connection::Connection;
 use super::resolve::{Addresses, Resolver};
 use crate::clock;
 use crate::reactor::stream::Stream;
-use crate::reactor::timer::{Timer, timeout};
+use crate::reactor::timer::timeout;
 
 /// Where to and how.
 #[derive(Clone, Copy, Debug)]
@@ -149,20 +149,12 @@ async fn try_all(
 }
 
 async fn unix(to: &Destination<'_>, path: &Path) -> Result<Connection, ConnectError> {
-    let until = clock::now() + to.within;
-    loop {
-        let error = match timeout(until.since(clock::now()), Stream::connect_unix(path)).await {
-            Ok(Ok(stream)) => return Ok(Connection::new(stream, None)),
-            Ok(Err(e)) => e,
-            Err(_) => io::Error::from(io::ErrorKind::TimedOut),
-        };
-        // Its queue is full; a Unix socket does not tell when there is room again.
-        if error.kind() == io::ErrorKind::WouldBlock && clock::now() < until {
-            Timer::new(Duration::from_millis(10)).await;
-            continue;
-        }
-        return Err(failed(to, &path.display().to_string(), &error));
-    }
+    let error = match timeout(to.within, Stream::connect_unix(path)).await {
+        Ok(Ok(stream)) => return Ok(Connection::new(stream, None)),
+        Ok(Err(e)) => e,
+        Err(_) => io::Error::from(io::ErrorKind::TimedOut),
+    };
+    Err(failed(to, &path.display().to_string(), &error))
 }
 
 fn failed(to: &Destination<'_>, address: &str, e: &io::Error) -> ConnectError {

@@ -20,11 +20,11 @@ mod response_body;
 pub mod retry;
 pub mod scheme;
 mod sending;
-mod upstreams;
+pub mod upstreams;
 
-pub use connection::Connection;
+pub use connection::{Connection, keep_alive_timeout};
 pub use exchange::{Exchange, Failure};
 pub use reslist::{Lease, PoolFull, Reslist};
-pub use response_body::{Meter, ResponseBody};
+pub use response_body::{ResponseBody, Tally};
 pub use sending::{BodyFraming, Sending};
 pub use upstreams::{Upstreams, Worker};

@@ -146,7 +146,8 @@ impl Reslist {
     }
 
     fn put(&self, mut connection: Connection) {
-        if self.smax == 0 {
+        // What came behind the answer, or an end that came with it, is not for the next request.
+        if self.smax == 0 || !connection.stream.is_quiet() {
             return;
         }
         connection.rest();
@@ -244,6 +245,12 @@ impl Lease {
         if let Some(connection) = self.connection.take() {
             self.reslist.put(connection);
         }
+    }
+
+    /// Takes a connection that became idle meanwhile. False when there is none.
+    pub fn take_idle(&mut self, peek: bool) -> bool {
+        self.connection = self.reslist.take_idle(peek);
+        self.connection.is_some()
     }
 
     /// Closes the idle connections beside it: this backend does not answer.

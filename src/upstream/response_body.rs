@@ -1,22 +1,41 @@
 //! The body of an answer, and the end of its exchange.
 
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::incoming::Incoming;
 use super::reslist::Lease;
 use super::sending::Sending;
+use crate::balancer::{Balancing, Busy};
 use crate::body::{Length, Raw, Source};
 use crate::codec::http1::chunked::{Chunked, Step};
 use crate::codec::http1::framing::Framing;
 use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::reactor::timer::Timer;
 
-/// Told of what happened once the exchange is over, however it ends.
-pub trait Meter {
-    /// `read`: body bytes read from the backend, after their transfer coding. `sent`: bytes of the
-    /// request that were written after the answer had begun.
-    fn over(&self, read: u64, sent: u64);
+/// A request at a worker: counted as busy until this is dropped, with its traffic.
+pub struct Tally {
+    /// Where the counts go.
+    pub balancing: Rc<Balancing>,
+    /// Whose they are; `None` for the generic worker, which nobody counts.
+    pub busy: Option<Busy>,
+}
+
+impl Tally {
+    /// Bytes handed to the backend connection.
+    pub fn sent(&self, n: u64) {
+        if let (Some(busy), true) = (&self.busy, n > 0) {
+            self.balancing.add_sent(busy.worker(), n);
+        }
+    }
+
+    /// Bytes read from it.
+    pub fn read(&self, n: u64) {
+        if let (Some(busy), true) = (&self.busy, n > 0) {
+            self.balancing.add_read(busy.worker(), n);
+        }
+    }
 }
 
 /// The body of an answer as a source. As soon as its last byte was read from the backend the
@@ -35,7 +54,10 @@ pub struct ResponseBody {
     upload: Option<Upload>,
     read: u64,
     sent: u64,
-    meter: Option<Box<dyn Meter>>,
+    reported: bool,
+    /// `length` may be told: the backend's framing said it.
+    counted: bool,
+    tally: Tally,
 }
 
 /// The rest of a request that is sent while its answer is passed on.
@@ -63,7 +85,7 @@ impl ResponseBody {
         framing: Framing,
         reusable: bool,
         timeout: Duration,
-        meter: Option<Box<dyn Meter>>,
+        tally: Tally,
     ) -> ResponseBody {
         let frame = match framing {
             Framing::None => Frame::Length(0),
@@ -82,7 +104,9 @@ impl ResponseBody {
             upload: None,
             read: 0,
             sent: 0,
-            meter,
+            reported: false,
+            counted: matches!(framing, Framing::None | Framing::Length(_)),
+            tally,
         }
     }
 
@@ -153,8 +177,9 @@ impl ResponseBody {
     }
 
     fn report(&mut self) {
-        if let Some(meter) = self.meter.take() {
-            meter.over(self.read, self.sent);
+        if !std::mem::replace(&mut self.reported, true) {
+            self.tally.read(self.read);
+            self.tally.sent(self.sent);
         }
     }
 
@@ -240,7 +265,7 @@ impl Source for ResponseBody {
     fn length(&self) -> Length {
         match &self.frame {
             Frame::Length(left) => Length::Exact(*left + self.ready as u64),
-            Frame::Done => Length::Exact(self.ready as u64),
+            Frame::Done if self.counted => Length::Exact(self.ready as u64),
             _ => Length::Unknown,
         }
     }
