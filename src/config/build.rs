@@ -1,10 +1,25 @@
 //! From the command line's view of a configuration to [`Settings`]: reads, checks everything,
-//! and says all that is wrong in one run.
+//! and says all that is wrong in one run. `-t` and a start take the same way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::diagnostic::Complaint;
+use super::diagnostic::{Complaint, without_repetitions};
+use super::directive;
+use super::draft::{Draft, ServerDraft};
+use super::frame::{Build, Facts};
+use super::resolve::{Resolved, resolve};
 use super::settings::{Note, Settings};
+use super::span::Span;
+use super::tree::Node;
+use super::{execute, log_directories};
+use crate::ids::ServerNo;
+
+/// The server root where neither `-d` nor ServerRoot says otherwise.
+pub const SERVER_ROOT: &str = "/etc/muster";
+/// The main file below it where `-f` does not say otherwise.
+pub const CONFIG_FILE: &str = "muster.conf";
+/// Run-time files where DefaultRuntimeDir does not say otherwise.
+pub const RUNTIME_DIR: &str = "/run/muster";
 
 /// What to read, from the command line.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +42,19 @@ pub struct Invocation {
     pub environment: Vec<(String, String)>,
 }
 
+impl Invocation {
+    /// The main file, absolute.
+    pub fn main_file(&self) -> PathBuf {
+        let root = self
+            .server_root
+            .as_deref()
+            .unwrap_or(Path::new(SERVER_ROOT));
+        let file = self.file.as_deref().unwrap_or(Path::new(CONFIG_FILE));
+        let path = root.join(file);
+        std::path::absolute(&path).unwrap_or(path)
+    }
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub struct Loaded {
@@ -34,12 +62,77 @@ pub struct Loaded {
     pub settings: Option<Settings>,
     /// Everything that is wrong.
     pub complaints: Vec<Complaint>,
-    /// Everything to be said although it is no fault.
+    /// Everything to be said although it is no fault (the settings' notes are the same).
     pub warnings: Vec<Note>,
+    /// The directives as read, for `-D DUMP_CONFIG`.
+    pub tree: Vec<Node>,
+    /// The files read: (depth, line of the Include in the file above, path).
+    pub files: Vec<(u32, u32, PathBuf)>,
+}
+
+impl Loaded {
+    /// All complaints as lines for standard error.
+    pub fn complaint_lines(&self, program: &str) -> Vec<String> {
+        let lines = self.complaints.iter().flat_map(|c| c.lines(program));
+        lines.collect()
+    }
 }
 
 /// Reads and checks the configuration.
 pub fn load(invocation: &Invocation) -> Loaded {
-    let _ = invocation;
-    todo!("the driver")
+    let main_file = invocation.main_file();
+    let Resolved {
+        tree,
+        defines,
+        modules,
+        files,
+        server_root,
+        runtime_dir,
+        complaints,
+        notes,
+    } = resolve(invocation, &main_file);
+    let mut build = Build {
+        span: Span::default(),
+        directive: "",
+        server: ServerNo(0),
+        scopes: Vec::new(),
+        facts: Facts {
+            server_root,
+            runtime_dir: runtime_dir.unwrap_or_else(|| PathBuf::from(RUNTIME_DIR)),
+            defines,
+            modules,
+            environment: invocation.environment.clone(),
+            check_paths: !invocation.skip_document_root,
+            main_file: main_file.clone(),
+        },
+        draft: Draft::default(),
+        complaints,
+        notes,
+    };
+    build.draft.servers.push(ServerDraft {
+        span: Span {
+            file: main_file.to_string_lossy().into(),
+            line: 1,
+        },
+        ..ServerDraft::default()
+    });
+    execute::run(&mut build, &tree);
+    let sound = build.complaints.is_empty();
+    // Checks of the whole would only repeat what single lines were blamed for.
+    let mut settings = sound.then(|| directive::finish(&mut build));
+    if let Some(settings) = &mut settings {
+        settings.files = files.clone();
+        build.complaints.extend(log_directories::check(settings));
+    }
+    without_repetitions(&mut build.complaints);
+    if let Some(settings) = &mut settings {
+        settings.notes = build.notes.clone();
+    }
+    Loaded {
+        settings: settings.filter(|_| build.complaints.is_empty()),
+        complaints: build.complaints,
+        warnings: build.notes,
+        tree,
+        files,
+    }
 }

@@ -1,8 +1,26 @@
 //! The table of all directives: what `-L` prints, what parsing checks against, and which code
-//! each name runs.
+//! each name runs. One file per family of modules.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::args::Args;
 use super::frame::Build;
+
+mod access;
+mod content;
+mod core;
+mod filter;
+pub mod foreign;
+mod http2;
+mod other;
+mod places;
+mod process;
+mod proxy;
+mod request;
+mod tls;
+
+pub use places::Places;
 
 /// One directive.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +37,17 @@ pub struct Directive {
     pub args: ArgSpec,
     /// Its default as it would be written; empty for none.
     pub default: &'static str,
-    /// One line that says what it does.
+    /// What it does, in the imperative and without a full stop.
     pub help: &'static str,
     /// What muster makes of it.
     pub class: Class,
+}
+
+impl Directive {
+    /// The name as messages show it: `<Location` for a section.
+    pub fn shown(&self) -> String {
+        format!("{}{}", if self.section { "<" } else { "" }, self.name)
+    }
 }
 
 /// What muster makes of a directive.
@@ -34,12 +59,14 @@ pub enum Class {
     Opens(Opener),
     /// It acts while the file is read (`Include`, `Define`, `<IfModule>` ...): `resolve` does it.
     OnRead,
-    /// It has no meaning here; the reason. Accepted, mentioned once at start.
+    /// It has no meaning here; the reason. Accepted, mentioned once at start. Never for a
+    /// directive that restricts access or protects.
     NoMeaning(&'static str),
     /// Presentation or saving only, not there yet; what is missing. Accepted with one warning.
+    /// Never for a directive that restricts access or protects.
     NotYet(&'static str),
-    /// Refused; what it would have done.
-    NotThere(&'static str),
+    /// Refused; its help says what it would have done.
+    NotThere,
 }
 
 /// Stores a directive's value. The error is the message's text; file and line are added.
@@ -49,45 +76,11 @@ pub type Setter = fn(&mut Build, &Args) -> Result<(), String>;
 /// What a section does at its two ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Opener {
-    /// Called with the arguments: pushes exactly one [`super::frame::Scope`] by [`Build::open`].
+    /// Called with the arguments: pushes exactly one [`super::frame::Scope`] by [`Build::open`]
+    /// (`<VirtualHost>` pushes none and changes the current server).
     pub open: Setter,
     /// Called at the end with the scope taken off the stack; stores what has been collected.
     pub close: fn(&mut Build, super::frame::Scope) -> Result<(), String>,
-}
-
-/// Where a directive may stand (httpd's override classes and context checks).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places(pub u16);
-
-impl Places {
-    /// Directly in the main server.
-    pub const S: Places = Places(1);
-    /// Directly in a `<VirtualHost>`.
-    pub const V: Places = Places(2);
-    /// In a section.
-    pub const D: Places = Places(4);
-    /// In a .htaccess file (which muster does not read; for `-L`).
-    pub const H: Places = Places(8);
-    /// Not inside `<Limit>` or `<LimitExcept>`.
-    pub const NOT_IN_LIMIT: Places = Places(16);
-    /// Not inside `<Directory>`.
-    pub const NOT_IN_DIRECTORY: Places = Places(32);
-    /// Not inside `<Location>`.
-    pub const NOT_IN_LOCATION: Places = Places(64);
-    /// Not inside `<Files>`.
-    pub const NOT_IN_FILES: Places = Places(128);
-    /// Not inside `<Proxy>`.
-    pub const NOT_IN_PROXY: Places = Places(256);
-
-    /// Both.
-    pub const fn and(self, other: Places) -> Places {
-        Places(self.0 | other.0)
-    }
-
-    /// Whether all bits of `other` are set.
-    pub const fn has(self, other: Places) -> bool {
-        self.0 & other.0 == other.0
-    }
 }
 
 /// How many arguments a directive takes (httpd's cmd_how).
@@ -119,8 +112,99 @@ pub enum ArgSpec {
     Raw,
 }
 
+impl ArgSpec {
+    /// What is wrong with this number of words, in httpd's words; `None`: nothing.
+    pub fn fault(self, words: usize) -> Option<&'static str> {
+        let (fits, text) = match self {
+            ArgSpec::None => (words == 0, "takes no arguments"),
+            ArgSpec::One => (words == 1, "takes one argument"),
+            ArgSpec::Two => (words == 2, "takes two arguments"),
+            ArgSpec::Three => (words == 3, "takes three arguments"),
+            ArgSpec::OneOrTwo => ((1..=2).contains(&words), "takes 1-2 arguments"),
+            ArgSpec::TwoOrThree => ((2..=3).contains(&words), "takes two or three arguments"),
+            ArgSpec::OneToThree => (
+                (1..=3).contains(&words),
+                "takes one, two or three arguments",
+            ),
+            ArgSpec::OneOrThree => (words == 1 || words == 3, "takes one or three arguments"),
+            ArgSpec::Each => (words > 0, "requires at least one argument"),
+            ArgSpec::EachAfterFirst => (words > 1, "requires at least two arguments"),
+            ArgSpec::Flag | ArgSpec::Raw => (true, ""),
+        };
+        (!fits).then_some(text)
+    }
+}
+
+/// All directives, family by family.
+pub fn all() -> impl Iterator<Item = &'static Directive> {
+    let families: [&'static [Directive]; 10] = [
+        core::TABLE,
+        process::TABLE,
+        proxy::TABLE,
+        access::TABLE,
+        content::TABLE,
+        request::TABLE,
+        filter::TABLE,
+        tls::TABLE,
+        http2::TABLE,
+        other::TABLE,
+    ];
+    families.into_iter().flatten()
+}
+
 /// The directive with this name, in any letter case.
 pub fn find(name: &str, section: bool) -> Option<&'static Directive> {
-    let _ = (name, section);
-    None
+    type Key = (bool, String);
+    static INDEX: LazyLock<HashMap<Key, &'static Directive>> = LazyLock::new(|| {
+        let key = |d: &Directive| (d.section, d.name.to_ascii_lowercase());
+        all().map(|d| (key(d), d)).collect()
+    });
+    INDEX.get(&(section, name.to_ascii_lowercase())).copied()
 }
+
+/// A family's table: `"Name" [PLACES] ArgSpec "default" "help" => Class;` under `module "x":`.
+macro_rules! table {
+    ($(module $module:literal: $(
+        $name:literal [$($place:ident)|+] $args:ident $default:literal $help:literal
+            => $class:expr;
+    )*)*) => {
+        pub(super) const TABLE: &[super::Directive] = &[$($(super::entry(
+            $name,
+            $module,
+            super::Places(0)$(.and(super::Places::$place))+,
+            super::ArgSpec::$args,
+            [$default, $help],
+            $class,
+        ),)*)*];
+    };
+}
+use table;
+
+const fn entry(
+    name: &'static str,
+    module: &'static str,
+    places: Places,
+    args: ArgSpec,
+    [default, help]: [&'static str; 2],
+    class: Class,
+) -> Directive {
+    let section = name.as_bytes()[0] == b'<';
+    let name = if section {
+        name.split_at(name.len() - 1).0.split_at(1).1
+    } else {
+        name
+    };
+    Directive {
+        name,
+        section,
+        module,
+        places,
+        args,
+        default,
+        help,
+        class,
+    }
+}
+
+#[cfg(test)]
+mod tests;
