@@ -5,6 +5,8 @@
 //! it knows handlers only by the trait. Never touches sockets.
 
 pub mod access;
+mod admit;
+pub mod alias;
 pub mod answer;
 pub mod begin;
 pub mod body;
@@ -27,6 +29,8 @@ pub mod trace;
 pub mod vhost;
 pub mod wildcard;
 
+#[cfg(test)]
+mod map_tests;
 #[cfg(test)]
 mod tests;
 

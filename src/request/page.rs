@@ -78,8 +78,8 @@ pub fn words(status: u16) -> &'static str {
         503 => "The service is not available at the moment. Please try again in a while.",
         504 => "The server behind this one did not answer in time.",
         505 => "The request uses a version of HTTP that this server does not speak.",
-        300..=399 => "What was asked for is at another address.",
-        400..=499 => "The request could not be answered as it was made.",
+        other if other < 400 => "What was asked for is at another address.",
+        other if other < 500 => "The request could not be answered as it was made.",
         _ => "The server could not answer the request.",
     }
 }

@@ -5,18 +5,18 @@
 //! access, size of the body, fix-ups, the handler; then error pages and internal redirects.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::body::Length;
 use crate::codec::http1::head::{HeadError, RequestHead};
-use crate::codec::target::{Target, without_parameters};
-use crate::config::layer::{CanonicalName, ErrorDocument, Layer};
+use crate::codec::target::Target;
+use crate::config::layer::{ErrorDocument, Layer, Redirect};
 use crate::config::pattern::TooManySteps;
 use crate::config::settings::Server;
 use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::log::level;
 
-use super::access::{self, Asker, Refusal, Wanted};
+use super::admit;
+use super::alias;
 use super::answer::{self, Answer, Verdict};
 use super::body::RequestBody;
 use super::map::{self, Mapped};
@@ -151,15 +151,15 @@ async fn pass(room: &Room, req: &mut Request, body: &mut RequestBody) -> Result<
     if let Some(fault) = req.refused.take() {
         return Err(fault.into());
     }
-    look_up(room, req).await;
+    admit::look_up(room, req).await;
     if req.original.is_none() {
         setenv::set_env_if(req, &routes.server(req.server).base.set_env_if)?;
     }
     mapping(routes, req)?;
-    look_up(room, req).await;
+    admit::look_up(room, req).await;
     section_variables(routes.server(req.server), req)?;
     methods::allowed(room, req)?;
-    access(room, req).await?;
+    admit::access(room, req).await?;
     if req.target.form == Target::Asterisk {
         return Ok(methods::asterisk());
     }
@@ -215,9 +215,9 @@ fn mapping(routes: &Routes, req: &mut Request) -> Result<(), Stop> {
             let layer = req.layer.clone();
             let (own, common) = own_redirects(server, &layer);
             for list in [own, common] {
-                stop_for_redirect(map::redirect(routes, req, list)?)?;
+                stop_for_redirect(alias::redirect(routes, req, list)?)?;
             }
-            map::file(routes, req)?;
+            alias::file(routes, req)?;
         }
     }
     inner_sections(routes, req)?;
@@ -252,13 +252,7 @@ fn inner_sections(routes: &Routes, req: &mut Request) -> Result<(), TooManySteps
 }
 
 /// The redirects of sections, and those of the server itself.
-fn own_redirects<'a>(
-    server: &Server,
-    layer: &'a Layer,
-) -> (
-    &'a [crate::config::layer::Redirect],
-    &'a [crate::config::layer::Redirect],
-) {
+fn own_redirects<'a>(server: &Server, layer: &'a Layer) -> (&'a [Redirect], &'a [Redirect]) {
     // A merged layer has the sections' first, the server's at the end.
     let common = server.base.redirects.len().min(layer.redirects.len());
     layer.redirects.split_at(layer.redirects.len() - common)
@@ -277,75 +271,6 @@ fn section_variables(server: &Server, req: &mut Request) -> Result<(), TooManySt
     let layer = req.layer.clone();
     let common = server.base.set_env_if.len().min(layer.set_env_if.len());
     setenv::set_env_if(req, &layer.set_env_if[common..])
-}
-
-/// Access control. The path is looked at twice: as it is, and without `;parameters`, which many
-/// backends cut; both must be allowed.
-async fn access(room: &Room, req: &mut Request) -> Result<(), Stop> {
-    let layer = req.layer.clone();
-    admit(room, req, &layer).await?;
-    if let Some(layer) = parameterless(&room.routes, req)? {
-        admit(room, req, &layer).await?;
-    }
-    Ok(())
-}
-
-/// The layer that would hold for the path without parameters, where that is another one.
-fn parameterless(
-    routes: &Routes,
-    req: &Request,
-) -> Result<Option<std::rc::Rc<Layer>>, TooManySteps> {
-    let Cow::Owned(path) = without_parameters(&req.path.decoded) else {
-        return Ok(None);
-    };
-    let server = routes.server(req.server);
-    let table = routes.table(req.server);
-    let locations = table.locations(server, &path, &req.head.method, None, &routes.trace)?;
-    if locations == req.sections.locations {
-        return Ok(None);
-    }
-    let set = req.sections.inner.clone().joined(&locations);
-    Ok(Some(table.layer(server, &set, &routes.trace)))
-}
-
-async fn admit(room: &Room, req: &mut Request, layer: &Layer) -> Result<(), Stop> {
-    if layer.require.is_none() && layer.compat.is_none() {
-        return Ok(());
-    }
-    let Wanted { reverse, forward } = access::wanted(layer);
-    if reverse && req.remote_host.is_none() {
-        req.remote_host = Some(room.names.verified(req.client.ip()).await);
-    }
-    let mut addresses = HashMap::new();
-    for name in forward {
-        let found = room.names.addresses(&name).await;
-        addresses.insert(name, found);
-    }
-    let Err(refusal) = access::check(layer, &asker(req, &addresses)) else {
-        return Ok(());
-    };
-    let (module, code) = match refusal {
-        Refusal::Require => ("authz_core", "AH01630"),
-        Refusal::Compat => ("access_compat", "AH01797"),
-    };
-    let what = req.file_or_url();
-    let text = format!(
-        "{code}: client denied by server configuration: {}",
-        String::from_utf8_lossy(&what)
-    );
-    say(room, req, level::ERROR, module, None, &text);
-    Err(Fault::new(Origin::Client, Phase::Mapping, Kind::Denied(403), "").into())
-}
-
-fn asker<'a>(req: &'a Request, forward: &'a HashMap<String, Vec<std::net::IpAddr>>) -> Asker<'a> {
-    Asker {
-        client: req.client.ip(),
-        local: req.local.ip(),
-        name: req.remote_host.as_ref().and_then(|n| n.as_deref()),
-        forward,
-        env: &req.env,
-        method: &req.head.method,
-    }
 }
 
 /// `LimitRequestBody`, also for what goes to a backend: known lengths are refused at once, others
@@ -374,7 +299,7 @@ fn fix_up(routes: &Routes, req: &mut Request) -> Result<(), Stop> {
     if req.proxy_to.is_some() {
         let layer = req.layer.clone();
         let (own, _) = own_redirects(routes.server(req.server), &layer);
-        stop_for_redirect(map::redirect(routes, req, own)?)?;
+        stop_for_redirect(alias::redirect(routes, req, own)?)?;
     }
     Ok(())
 }
@@ -402,16 +327,6 @@ fn choose_handler(req: &mut Request) {
                 req.handler = Cow::Borrowed("proxy-server");
             }
         },
-    }
-}
-
-/// Names that the configuration asks for on every request.
-async fn look_up(room: &Room, req: &mut Request) {
-    if req.remote_host.is_none() && req.layer.hostname_lookups == Some(true) {
-        req.remote_host = Some(room.names.verified(req.client.ip()).await);
-    }
-    if req.local_name.is_none() && req.layer.canonical_name == Some(CanonicalName::Dns) {
-        req.local_name = room.names.verified(req.local.ip()).await;
     }
 }
 
@@ -467,25 +382,7 @@ fn explained(routes: &Routes, req: &mut Request) -> Result<(), Stop> {
     setenv::set_env_if(req, &routes.server(req.server).base.set_env_if)?;
     mapping(routes, req)?;
     section_variables(routes.server(req.server), req)?;
-    let nobody = HashMap::new();
-    let mut layers = vec![req.layer.clone()];
-    layers.extend(parameterless(routes, req)?);
-    for layer in layers {
-        if access::wanted(&layer) != Wanted::default() {
-            routes
-                .trace
-                .note(|| "access depends on a host name, which is not looked up here".into());
-        }
-        if access::check(&layer, &asker(req, &nobody)).is_err() {
-            return Err(Fault::new(
-                Origin::Client,
-                Phase::Mapping,
-                Kind::Denied(403),
-                "client denied by server configuration",
-            )
-            .into());
-        }
-    }
+    admit::without_names(routes, req)?;
     fix_up(routes, req)?;
     choose_handler(req);
     routes.trace.note(|| format!("handler: {}", req.handler));
