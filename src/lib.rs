@@ -6,6 +6,7 @@ pub mod cli;
 pub mod clock;
 pub mod codec;
 pub mod config;
+pub mod conn;
 pub mod fault;
 pub mod handler;
 pub mod ids;

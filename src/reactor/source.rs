@@ -49,12 +49,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// Registers a descriptor that may have something to read already.
+    /// Registers a descriptor that can be written to. What it has to read already is told by the
+    /// event that registering makes, so no read is tried in vain.
     ///
     /// # Errors
     /// Those of epoll_ctl(2).
     pub fn new(fd: RawFd) -> io::Result<Source> {
-        let source = Source::place(READABLE | WRITABLE);
+        let source = Source::place(WRITABLE);
         driver::register(fd, source.key)?;
         Ok(source)
     }
