@@ -2,6 +2,7 @@
 
 pub mod balancer;
 pub mod body;
+pub mod child;
 pub mod cli;
 pub mod clock;
 pub mod codec;

@@ -9,9 +9,5 @@ fn main() {
     } else {
         args.remove(0)
     };
-    std::process::exit(muster::cli::main(
-        &program,
-        &args,
-        muster::supervisor::no_child,
-    ))
+    std::process::exit(muster::cli::main(&program, &args, muster::child::run))
 }

@@ -136,6 +136,7 @@ impl<'a> Exchange<'a> {
             vhost: &hub.names[self.req.server.index()],
             method: self.req.head.method.as_str(),
             target: &self.req.head.target,
+            tail: hub.room.settings.see_request_tail,
             minor: u8::from(self.version == Version::Http11),
             since,
         });

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use super::admission::Admission;
 use super::idle::Idle;
 use crate::config::settings::Server;
-use crate::ids::ServerNo;
 use crate::request::Room;
 use crate::shm::ChildView;
 
@@ -69,8 +68,7 @@ impl Hub {
 
     /// The server whose limits hold before the Host field is known: the first at the address.
     pub(super) fn first_server(&self, local: SocketAddr) -> &Server {
-        let _ = local;
-        self.room.settings.server(ServerNo(0))
+        self.room.routes.default_server(local)
     }
 
     /// An empty output buffer.

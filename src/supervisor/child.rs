@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::context::ChildContext;
@@ -9,6 +10,7 @@ use super::estate::Estate;
 use super::run::Supervisor;
 use crate::ids::{ChildNo, Generation, ListenNo, SlotNo};
 use crate::log::{self, Role};
+use crate::sys::filelock::FileLock;
 use crate::sys::fork;
 use crate::sys::privilege::{self, Choice};
 use crate::sys::signal::{Signal, Signals};
@@ -80,6 +82,9 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
     if let Some(dir) = &settings.process.core_dump_directory {
         std::env::set_current_dir(dir)?;
     }
+    // By this process, since a description that is inherited shares its lock; and before the change
+    // of user, since the run-time directory is the supervisor's.
+    let watchdog = FileLock::open(&watchdog_path(&settings.process.scoreboard_file))?;
     if let Choice::Become { identity, .. } = &identity {
         privilege::become_identity(identity)?;
         if settings.process.core_dump_directory.is_some() {
@@ -104,11 +109,19 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         generation: birth.generation,
         listeners: own(sockets)?,
         nudges,
+        watchdog,
         logs,
         life,
         ready: birth.ready,
         signals,
     })
+}
+
+/// The file whose lock makes a child the watchdog, beside the table.
+pub(super) fn watchdog_path(table: &Path) -> PathBuf {
+    let mut name = table.as_os_str().to_owned();
+    name.push(".watchdog");
+    name.into()
 }
 
 /// The sockets as this process's own descriptors.

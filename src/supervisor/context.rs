@@ -7,6 +7,7 @@ use crate::config::settings::Settings;
 use crate::ids::{ChildNo, Generation, ListenNo, SlotNo};
 use crate::log::Logs;
 use crate::shm::{Assignment, Scoreboard};
+use crate::sys::filelock::FileLock;
 use crate::sys::nudge::Nudge;
 use crate::sys::signal::Signals;
 
@@ -35,6 +36,8 @@ pub struct ChildContext {
     /// by all of them and by replacements. A child that has more connections than others asks one
     /// of those to accept. Without them (empty) connections are not balanced.
     pub nudges: Rc<[Nudge]>,
+    /// The lock of which one child of the instance holds at a time; opened by this process alone.
+    pub watchdog: FileLock,
     /// Opened logs.
     pub logs: Rc<Logs>,
     /// The reading end of a pipe that all children of a generation share, non-blocking. End of

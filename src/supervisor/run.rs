@@ -421,6 +421,8 @@ impl Supervisor {
         };
         if let Some(e) = self.estates.last() {
             e.board.remove();
+            let lock = super::child::watchdog_path(&e.settings.process.scoreboard_file);
+            let _ = std::fs::remove_file(lock);
         }
         if let Some(lock) = self.table_lock.take() {
             lock.remove();

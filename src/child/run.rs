@@ -1,0 +1,246 @@
+//! A child's life: it serves, is told to drain, answers what it has, and ends.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::accept::{Acceptor, Place};
+use super::watchdog::Watchdog;
+use crate::balancer::Balancing;
+use crate::clock;
+use crate::config::settings::Settings;
+use crate::conn::Hub;
+use crate::handler::proxy::Proxy;
+use crate::log::Logs;
+use crate::reactor::source::Source;
+use crate::reactor::{driver, spawn, timer};
+use crate::request::{Handler, Room};
+use crate::shm::{ChildState, ChildView};
+use crate::supervisor::ChildContext;
+use crate::sys::signal::{Signal, Signals};
+use crate::upstream::Upstreams;
+
+/// Heartbeat, unasked accept, the watchdog's work.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Ticks between two tries for the watchdog's lock.
+const TRY_EVERY: u32 = 4;
+
+/// Exit status of a child that could not begin.
+const BROKEN: i32 = 1;
+
+/// What the supervisor has a forked child do. Never returns; the process ends with status 0 when
+/// it was told to end.
+pub fn run(context: ChildContext) -> ! {
+    match Child::begin(context) {
+        Ok(child) => child.live(),
+        Err(e) => {
+            log::error!(target: "core", "a child could not begin: {e}");
+            std::process::exit(BROKEN)
+        }
+    }
+}
+
+struct Child {
+    settings: Rc<Settings>,
+    room: Rc<Room>,
+    hub: Rc<Hub>,
+    view: ChildView,
+    logs: Rc<Logs>,
+    acceptor: Rc<Acceptor>,
+    upstreams: Rc<Upstreams>,
+    watchdog: Watchdog,
+    draining: Cell<bool>,
+    /// The connections of this child are to end: it has served as many as it may.
+    worn_out: Cell<bool>,
+    dropped: Cell<u64>,
+}
+
+impl Child {
+    fn begin(context: ChildContext) -> io::Result<Rc<Child>> {
+        driver::start()?;
+        let settings = context.settings;
+        let view = context.scoreboard.child(context.slot);
+        let upstreams = Upstreams::new(Rc::clone(&settings));
+        let balancing = Rc::new(Balancing::new(
+            Rc::clone(&settings),
+            Rc::clone(&context.scoreboard),
+            Rc::clone(&context.assignment),
+            context.slot,
+        ));
+        let room = Rc::new(Room::new(
+            Rc::clone(&settings),
+            Rc::clone(&context.scoreboard),
+            context.slot,
+            Rc::clone(&context.logs),
+        ));
+        let proxy: Box<dyn Handler> = Box::new(Proxy::new(Rc::clone(&upstreams), balancing));
+        room.register(vec![("proxy-server", proxy)]);
+        let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
+        let place = Place {
+            child: context.child,
+            generation: context.generation,
+            scoreboard: context.scoreboard,
+            nudges: context.nudges,
+        };
+        let listeners = context.listeners.into_iter().map(|(_, fd)| fd).collect();
+        let child = Rc::new(Child {
+            acceptor: Acceptor::new(Rc::clone(&hub), place, listeners),
+            watchdog: Watchdog::new(context.watchdog, view.clone()),
+            settings,
+            room,
+            hub,
+            view,
+            logs: context.logs,
+            upstreams,
+            draining: Cell::new(false),
+            worn_out: Cell::new(false),
+            dropped: Cell::new(0),
+        });
+        let signals = Source::new(context.signals.as_raw_fd())?;
+        spawn(Rc::clone(&child).follow_signals(context.signals, signals));
+        let life = Source::new(context.life.as_raw_fd())?;
+        spawn(Rc::clone(&child).follow_life(context.life, life));
+        spawn(Rc::clone(&child).follow_ticks());
+        child.acceptor.start()?;
+        child.view.heartbeat(clock::now());
+        child.view.set_state(ChildState::Serving);
+        nix::unistd::write(&context.ready, b"+")?;
+        Ok(child)
+    }
+
+    fn live(&self) -> ! {
+        loop {
+            driver::turn();
+            self.acceptor.after_turn();
+            self.logs.flush();
+            if self.hub.connections() == 0 && (self.draining.get() || self.worn_out.get()) {
+                self.end();
+            }
+        }
+    }
+
+    fn end(&self) -> ! {
+        self.view.set_state(ChildState::Ended);
+        self.logs.flush();
+        std::process::exit(0)
+    }
+
+    async fn follow_signals(self: Rc<Self>, signals: Signals, source: Source) {
+        loop {
+            poll_fn(|_| source.poll_read_ready()).await;
+            source.clear_readable();
+            while let Some(received) = signals.next() {
+                match received.signal {
+                    Signal::SIGUSR1 => self.drain(),
+                    Signal::SIGUSR2 => {
+                        self.drain();
+                        self.hub.close_idle(usize::MAX);
+                    }
+                    // TERM, and INT of a terminal where this is the only process.
+                    _ => self.end(),
+                }
+            }
+        }
+    }
+
+    /// The life line: a byte tells of a death, its end of the supervisor's.
+    async fn follow_life(self: Rc<Self>, line: OwnedFd, source: Source) {
+        let mut bytes = [0; 64];
+        loop {
+            poll_fn(|_| source.poll_read_ready()).await;
+            match nix::unistd::read(&line, &mut bytes) {
+                Ok(0) => break,
+                Ok(n) if n == bytes.len() => continue,
+                Ok(_) => {}
+                Err(nix::errno::Errno::EAGAIN) => {}
+                Err(nix::errno::Errno::EINTR) => continue,
+                Err(_) => break,
+            }
+            if source.is_closed() {
+                // The writers are gone, but what they wrote last is to be read first.
+                continue;
+            }
+            source.clear_readable();
+            self.watchdog.try_hold();
+            self.acceptor.look();
+        }
+        self.orphaned();
+    }
+
+    /// Without a supervisor this child answers what it has and ends, bounded as a graceful stop is.
+    fn orphaned(self: &Rc<Self>) {
+        log::warn!(target: "core", "the supervisor is gone: this child drains and ends");
+        self.drain();
+        let longest = self.settings.process.graceful_shutdown_timeout;
+        if !longest.is_zero() {
+            let me = Rc::clone(self);
+            spawn(async move {
+                timer::sleep(longest).await;
+                me.end();
+            });
+        }
+    }
+
+    /// Answers what it has and what is queued, then ends. Idle connections stay until their next
+    /// request, which is answered with `Connection: close`, or until their time is up: closing them
+    /// now would lose requests that are on their way.
+    fn drain(&self) {
+        if self.draining.replace(true) {
+            return;
+        }
+        self.room.draining.set(true);
+        self.view.set_state(ChildState::Draining);
+        self.watchdog.give_up();
+        self.acceptor.end();
+        self.upstreams.close_idle();
+    }
+
+    async fn follow_ticks(self: Rc<Self>) {
+        let mut ticks = 0u32;
+        let mut timer = timer::Timer::new(TICK);
+        loop {
+            poll_fn(|cx| timer.poll_elapsed(cx)).await;
+            timer.rearm(TICK);
+            self.tick(ticks);
+            ticks = ticks.wrapping_add(1);
+        }
+    }
+
+    fn tick(&self, ticks: u32) {
+        self.view.heartbeat(clock::now());
+        self.view.set_idle_connections(self.hub.idle_connections());
+        let dropped = self.logs.dropped();
+        self.view
+            .add_dropped_lines(dropped.saturating_sub(self.dropped.replace(dropped)));
+        if self.draining.get() {
+            return;
+        }
+        if ticks.is_multiple_of(TRY_EVERY) {
+            self.watchdog.try_hold();
+        }
+        if self.watchdog.is_holder() {
+            self.watchdog.tick();
+        }
+        self.acceptor.look();
+        self.wear();
+    }
+
+    /// `MaxConnectionsPerChild`: ends this child by and by. While no other child accepts it goes
+    /// on accepting until a moment without any connection.
+    fn wear(&self) {
+        let most = self.settings.process.max_connections_per_child;
+        if most == 0 || self.acceptor.accepted() < most {
+            return;
+        }
+        if !self.worn_out.replace(true) {
+            log::debug!(target: "core", "MaxConnectionsPerChild is reached: this child ends");
+        }
+        if self.acceptor.has_others() {
+            self.drain();
+        }
+    }
+}

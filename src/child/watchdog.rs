@@ -1,0 +1,62 @@
+//! The watchdog: one child of the instance at a time holds a file lock and does the work that must
+//! be done once. The kernel gives the lock back when its holder dies; children try for it at every
+//! second tick, and at once when the supervisor tells of a death.
+
+use std::cell::{Cell, RefCell};
+
+use crate::shm::ChildView;
+use crate::sys::filelock::FileLock;
+
+/// This child's part in it.
+pub(super) struct Watchdog {
+    lock: RefCell<Option<FileLock>>,
+    held: Cell<bool>,
+    view: ChildView,
+}
+
+impl Watchdog {
+    pub(super) fn new(lock: FileLock, view: ChildView) -> Watchdog {
+        Watchdog {
+            lock: RefCell::new(Some(lock)),
+            held: Cell::new(false),
+            view,
+        }
+    }
+
+    /// This child has it.
+    pub(super) fn is_holder(&self) -> bool {
+        self.held.get()
+    }
+
+    /// Tries for the lock; true when this child is the holder.
+    pub(super) fn try_hold(&self) -> bool {
+        if self.held.get() {
+            return true;
+        }
+        let Some(lock) = &mut *self.lock.borrow_mut() else {
+            return false;
+        };
+        match lock.try_lock() {
+            Ok(true) => {
+                self.held.set(true);
+                self.view.set_watchdog(true);
+                log::debug!(target: "watchdog", "this child is the watchdog now");
+            }
+            Ok(false) => {}
+            Err(e) => log::warn!(target: "watchdog", "trying for the watchdog lock failed: {e}"),
+        }
+        self.held.get()
+    }
+
+    /// Gives the lock to another child for good: this one drains.
+    pub(super) fn give_up(&self) {
+        if self.held.replace(false) {
+            self.view.set_watchdog(false);
+        }
+        *self.lock.borrow_mut() = None;
+    }
+
+    /// The holder's work at each tick. There is none yet: health checks, lease expiry and key
+    /// rotation have their place here.
+    pub(super) fn tick(&self) {}
+}
