@@ -143,7 +143,7 @@ pub fn judge(fault: &Fault) -> Verdict {
             proxy(502, "The backend's answer breaks the rules of HTTP")
         }
         (_, Kind::NoMember | Kind::PoolFull | Kind::Refused | Kind::Resources) => plain(503),
-        (_, Kind::Resolve) => proxy(500, "The backend's name could not be resolved"),
+        (_, Kind::Resolve) => proxy(502, "The backend's name could not be resolved"),
         (_, Kind::Scheme) => plain(500),
         (Origin::Own, Kind::Timeout | Kind::Eof | Kind::Broken) => plain(500),
         (Origin::Upstream, Kind::Timeout | Kind::Eof | Kind::Broken) => {

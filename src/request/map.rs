@@ -264,7 +264,7 @@ fn decoded(path: &[u8]) -> Vec<u8> {
 }
 
 /// `${NAME}` replaced by the request's variables; an unset one gives nothing.
-fn interpolated<'a>(text: &'a [u8], env: &Env) -> Cow<'a, [u8]> {
+pub fn interpolated<'a>(text: &'a [u8], env: &Env) -> Cow<'a, [u8]> {
     if memchr::memmem::find(text, b"${").is_none() {
         return Cow::Borrowed(text);
     }

@@ -28,3 +28,6 @@ pub use reslist::{Lease, PoolFull, Reslist};
 pub use response_body::{ResponseBody, Tally};
 pub use sending::{BodyFraming, Sending};
 pub use upstreams::{Upstreams, Worker};
+
+#[cfg(test)]
+mod tests;

@@ -15,25 +15,30 @@ use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::reactor::timer::Timer;
 
 /// A request at a worker: counted as busy until this is dropped, with its traffic.
-pub struct Tally {
-    /// Where the counts go.
-    pub balancing: Rc<Balancing>,
-    /// Whose they are; `None` for the generic worker, which nobody counts.
-    pub busy: Option<Busy>,
-}
+pub struct Tally(Option<(Rc<Balancing>, Busy)>);
 
 impl Tally {
+    /// For a request that counts.
+    pub fn new(balancing: Rc<Balancing>, busy: Busy) -> Tally {
+        Tally(Some((balancing, busy)))
+    }
+
+    /// For the generic worker, which nobody counts.
+    pub fn none() -> Tally {
+        Tally(None)
+    }
+
     /// Bytes handed to the backend connection.
     pub fn sent(&self, n: u64) {
-        if let (Some(busy), true) = (&self.busy, n > 0) {
-            self.balancing.add_sent(busy.worker(), n);
+        if let (Some((balancing, busy)), true) = (&self.0, n > 0) {
+            balancing.add_sent(busy.worker(), n);
         }
     }
 
     /// Bytes read from it.
     pub fn read(&self, n: u64) {
-        if let (Some(busy), true) = (&self.busy, n > 0) {
-            self.balancing.add_read(busy.worker(), n);
+        if let (Some((balancing, busy)), true) = (&self.0, n > 0) {
+            balancing.add_read(busy.worker(), n);
         }
     }
 }

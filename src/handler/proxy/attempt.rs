@@ -279,7 +279,8 @@ impl Proxy {
         }
         let mut passed = ResponseBody::new(lease, incoming, framing, reusable, way.timeout, tally);
         // A client that still waits for its 100 is not going to send the rest.
-        if !sent && !(end.relay && sending.repeatable()) {
+        let holds_back = end.relay && sending.repeatable();
+        if !(sent || holds_back) {
             passed = passed.with_upload(std::mem::take(sending), Box::new(body.take()));
         }
         let passed = passed.start().map_err(|fault| {

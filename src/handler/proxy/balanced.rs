@@ -62,10 +62,7 @@ impl Proxy {
             let mut way = self.way(stage, Some(member), url.path);
             way.balanced = true;
             way.before = member.path.as_bytes();
-            let tally = Tally {
-                balancing: self.balancing.clone(),
-                busy: Some(choice.busy),
-            };
+            let tally = Tally::new(self.balancing.clone(), choice.busy);
             let outcome = self.attempt(stage, req, body, sending, &way, tally).await;
             let failed = match outcome {
                 Ok(answer) => {
@@ -233,10 +230,9 @@ impl Proxy {
         }
         let status = match fault.kind {
             Kind::Status(status) | Kind::Malformed(status) => status,
-            Kind::Eof | Kind::Broken | Kind::BadBody => 502,
+            Kind::Eof | Kind::Broken | Kind::BadBody | Kind::Resolve => 502,
             Kind::Timeout => 504,
             Kind::Refused | Kind::PoolFull => 503,
-            Kind::Resolve => 500,
             _ => return,
         };
         // A client's fault never marks a member.

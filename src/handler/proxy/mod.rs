@@ -131,9 +131,9 @@ impl Proxy {
         let found = self.servers[req.server.index()].workers.find(url);
         let settings = &stage.room.settings;
         let worker = found.map(|f| settings.worker(f.no));
-        let tally = Tally {
-            busy: found.map(|f| self.balancing.enter(f.no)),
-            balancing: self.balancing.clone(),
+        let tally = match found {
+            Some(found) => Tally::new(self.balancing.clone(), self.balancing.enter(found.no)),
+            None => Tally::none(),
         };
         // Where the URL decides, its base is taken apart; a worker's was at the start.
         let parsed = match (worker, found) {

@@ -145,10 +145,11 @@ fn rewrite_urls(room: &Room, server: &Server, req: &Request, fields: &mut Fields
     if rules.is_empty() {
         return;
     }
+    let env = (req.layer.interpolate_env == Some(true)).then_some(&req.env);
     for name in reverse::FIELDS {
         let Some(path) = fields
             .get(name)
-            .and_then(|v| reverse::public_path(&room.settings, server, rules, v))
+            .and_then(|v| reverse::public_path(&room.settings, server, rules, env, v))
         else {
             continue;
         };

@@ -2,20 +2,30 @@
 
 use crate::config::layer::ReverseRule;
 use crate::config::settings::{Server, Settings};
+use crate::request::Env;
+use crate::request::map::interpolated;
 
 /// The fields that hold such a URL; nothing else is looked at.
 pub const FIELDS: [&str; 4] = ["Location", "Content-Location", "URI", "Destination"];
 
 /// Our path for a backend's URL or path: the fake path of the first rule that is a prefix of it,
 /// and the rest. `None`: no rule, leave it alone.
+///
+/// `env`: the request's variables, where `${NAME}` in rules is to be replaced.
 pub fn public_path(
     settings: &Settings,
     server: &Server,
     rules: &[ReverseRule],
+    env: Option<&Env>,
     value: &[u8],
 ) -> Option<Vec<u8>> {
     rules.iter().find_map(|rule| {
-        let (real, fake) = (rule.real.as_bytes(), rule.fake.as_bytes());
+        let text = |text: &'_ str| match env.filter(|_| rule.interpolate) {
+            Some(env) => interpolated(text.as_bytes(), env).into_owned(),
+            None => text.as_bytes().to_vec(),
+        };
+        let (real, fake) = (text(&rule.real), text(&rule.fake));
+        let (real, fake) = (real.as_slice(), fake.as_slice());
         if starts_ignoring_case(real, b"balancer://") {
             return member_rest(settings, server, real, value).map(|rest| joined(fake, rest));
         }
