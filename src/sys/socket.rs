@@ -60,9 +60,9 @@ pub fn adjust(fd: &OwnedFd, options: &BindOptions) -> io::Result<()> {
     socket.listen(backlog(options))
 }
 
-/// Whether the port may be shared with another socket that says so too. Linux refuses to bind
-/// `127.0.0.1:80` beside a listening `*:80` otherwise. Only switched on for the moment of such a
-/// bind, so that no other program of the same user can ever join.
+/// Whether the port may be shared with another socket of this user that says so too. Linux refuses
+/// to bind `127.0.0.1:80` beside a listening `*:80` otherwise. Only switched on for the moment of
+/// such a bind: a second instance does not ask for sharing, so it is refused as ever.
 ///
 /// # Errors
 /// Of `setsockopt`.
@@ -143,8 +143,8 @@ mod tests {
         let second = listen(narrow, &shared).unwrap();
         set_shared(&wide, false).unwrap();
         set_shared(&second, false).unwrap();
-        // Nobody else joins afterwards.
-        assert!(listen(narrow, &shared).is_err());
+        // A second instance, which does not ask for sharing, is refused.
+        assert!(listen(narrow, &PLAIN).is_err());
         // The narrower one gets the connection.
         let _client = TcpStream::connect(narrow).unwrap();
         let narrow = TcpListener::from(second);

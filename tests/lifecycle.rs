@@ -1,0 +1,3 @@
+//! Starting, stopping, and who may be signalled.
+
+mod common;
