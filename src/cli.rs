@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::config::build::{self, Invocation};
+use crate::config::diagnostic::note_line;
 use crate::config::settings::{Note, Settings};
 use crate::log::Logs;
 use crate::shm::inspect;
@@ -72,7 +73,7 @@ fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 
     if line.test {
         warn(&loaded.warnings);
     }
-    let faults = supervisor::complaints(&loaded.complaints, &invocation.program);
+    let faults = loaded.complaint_lines(&invocation.program);
     let settings = match loaded.settings {
         Some(s) if faults.is_empty() => s,
         _ => {
@@ -212,7 +213,7 @@ fn version(long: bool) -> String {
 
 fn warn(notes: &[Note]) {
     for n in notes.iter().filter(|n| n.warning) {
-        say_error(&format!("warning: {}: {}", n.span, n.text));
+        say_error(&note_line(n));
     }
 }
 

@@ -21,8 +21,7 @@ pub mod state;
 pub mod transition;
 
 pub use context::ChildContext;
-pub use notes::complaints;
-pub use start::{Entry, Options, no_child, run};
+pub use start::{Entry, Options, run};
 
 /// What this program calls itself in logs.
 pub const PRODUCT: &str = concat!("muster/", env!("CARGO_PKG_VERSION"));

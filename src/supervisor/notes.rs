@@ -1,9 +1,7 @@
 //! What the supervisor tells the operator at a start or a reload.
 
 use super::estate::{Estate, children, cpus};
-use crate::config::diagnostic::{Complaint, Shape};
 use crate::config::settings::{Note, Settings};
-use crate::config::span::Span;
 use crate::log;
 use crate::sys::privilege::{self, Choice};
 
@@ -85,26 +83,6 @@ pub fn changed(running: &Estate, new: &Settings) -> Vec<String> {
             )
         })
         .collect()
-}
-
-/// A fault of the configuration in httpd's form, line by line.
-fn complaint(c: &Complaint, program: &str) -> Vec<String> {
-    let at = |s: &Span| format!("Syntax error on line {} of {}:", s.line, s.file);
-    match &c.shape {
-        Shape::Execute => vec![format!("AH00526: {}", at(&c.span)), c.text.clone()],
-        Shape::Parse(chain) => {
-            let mut spans: Vec<&Span> = chain.iter().collect();
-            spans.push(&c.span);
-            let heads: Vec<String> = spans.into_iter().map(at).collect();
-            vec![format!("{program}: {} {}", heads.join(" "), c.text)]
-        }
-        Shape::Plain => vec![c.text.clone()],
-    }
-}
-
-/// All faults of a configuration.
-pub fn complaints(all: &[Complaint], program: &str) -> Vec<String> {
-    all.iter().flat_map(|c| complaint(c, program)).collect()
 }
 
 fn say(note: &Note) {

@@ -266,13 +266,13 @@ impl Supervisor {
 
     /// Reads the configuration and prepares the next generation.
     fn reload(&mut self) -> Event {
-        let loaded = build::load(&self.invocation);
-        let Some(settings) = loaded.settings else {
+        let mut loaded = build::load(&self.invocation);
+        let Some(settings) = loaded.settings.take() else {
             ::log::error!(
                 target: "core",
                 "the configuration has faults; the running one goes on unchanged"
             );
-            for line in notes::complaints(&loaded.complaints, &self.invocation.program) {
+            for line in loaded.complaint_lines(&self.invocation.program) {
                 ::log::error!(target: "core", "{line}");
             }
             return Event::Refused;

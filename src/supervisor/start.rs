@@ -127,9 +127,3 @@ fn complain(e: &StartError) -> i32 {
 pub fn system_error(what: &'static str, error: &std::io::Error) -> String {
     format!("{}: could not {what}", numbered(error))
 }
-
-/// The entry of a program that has no children's code: they say so and end.
-pub fn no_child(_: ChildContext) -> ! {
-    ::log::error!(target: "core", "this program has no child to run");
-    std::process::exit(1)
-}
