@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::config::build::{self, Invocation};
 use crate::config::diagnostic::note_line;
 use crate::config::settings::{Note, Settings};
+use crate::explain;
 use crate::log::Logs;
 use crate::shm::inspect;
 use crate::supervisor::control::{Outcome, Verb, control};
@@ -87,8 +88,7 @@ fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 
         return 1;
     }
     if let Some(url) = &line.explain {
-        say_error(&format!("--explain {url}: not there yet"));
-        return 1;
+        return explain::main(settings, url);
     }
     if line.test {
         return dumps(line, &settings);

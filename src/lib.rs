@@ -8,6 +8,7 @@ pub mod clock;
 pub mod codec;
 pub mod config;
 pub mod conn;
+pub mod explain;
 pub mod fault;
 pub mod handler;
 pub mod ids;

