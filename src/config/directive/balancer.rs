@@ -185,7 +185,8 @@ fn define(b: &mut Build, which: Members, url: WorkerUrl, parameters: &Pairs) -> 
         ));
         for (key, value) in parameters {
             // What is wrong is told even where it would have been ignored.
-            worker_param::set(&mut WorkerParams::default(), key, value)?;
+            worker_param::set(&mut WorkerParams::default(), key, value)
+                .map_err(|e| format!("{e} ({key}={value})"))?;
             b.warn(format!(
                 "AH01146: Ignoring parameter '{key}={value}' for worker '{shared}' because of worker sharing"
             ));
@@ -194,7 +195,7 @@ fn define(b: &mut Build, which: Members, url: WorkerUrl, parameters: &Pairs) -> 
     }
     let at = push(b, which, url);
     for (key, value) in parameters {
-        set_worker(b, which, at, key, value)?;
+        set_worker(b, which, at, key, value).map_err(|e| format!("{e} ({key}={value})"))?;
     }
     Ok(())
 }

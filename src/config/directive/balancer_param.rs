@@ -29,8 +29,8 @@ const MAX_STICKY: usize = 63;
 /// The longest `nonce`.
 const MAX_NONCE: usize = 36;
 
-/// Applies one parameter and remembers its key in `written`. The error is httpd's text with what
-/// was written and what would be right.
+/// Applies one parameter and remembers its key in `written`. The error is httpd's text and, where
+/// that helps, what would be right; the caller names the word.
 pub fn set(
     p: &mut BalancerParams,
     written: &mut Vec<String>,
@@ -38,7 +38,7 @@ pub fn set(
     value: &str,
 ) -> Result<(), String> {
     let key = key.to_ascii_lowercase();
-    apply(p, &key, value).map_err(|e| format!("{e} ({key}={value})"))?;
+    apply(p, &key, value)?;
     if !written.contains(&key) {
         written.push(key);
     }

@@ -147,7 +147,8 @@ fn target(b: &mut Build, line: &Line, is_match: bool) -> Result<RuleTo, String> 
     if is_balancer(&line.target) {
         let at = balancer_mut(b, &line.target).map_err(|e| format!("{name} {e}"))?;
         for (key, value) in &line.parameters {
-            set_balancer(b, at, key, value).map_err(|e| format!("ProxyPass {e}"))?;
+            set_balancer(b, at, key, value)
+                .map_err(|e| format!("ProxyPass {e} ({key}={value})"))?;
         }
         return Ok(RuleTo::Url(lower_authority(&line.target)));
     }

@@ -1,6 +1,7 @@
 //! Sections: what opens them, and where they go when they close.
 
 use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use super::value::number;
 use crate::config::args::Args;
@@ -204,12 +205,14 @@ fn open_directory(b: &mut Build, args: &Args) -> Result<(), String> {
         open(b, "Directory", SectionKind::DirectoryMatch, matcher, text);
         return Ok(());
     }
-    if !text.starts_with(['/', '*', '?', '[']) {
-        b.warn(format!(
-            "<Directory \"{text}\"> matches no file, since it is not an absolute path"
-        ));
-    }
-    let path = normal_path(text);
+    // httpd takes a relative one from where it was started; the server root is what is meant.
+    let wild_start = text.starts_with(['*', '?', '[']);
+    let absolute = if wild_start {
+        PathBuf::from(text)
+    } else {
+        b.path(text)
+    };
+    let path = normal_path(&absolute.to_string_lossy());
     open(
         b,
         "Directory",

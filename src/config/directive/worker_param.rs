@@ -12,11 +12,11 @@ pub type Remark = Option<String>;
 /// The longest `route` and `redirect`.
 const MAX_ROUTE: usize = 63;
 
-/// Applies one parameter. The error is httpd's text with what was written and, where that helps,
-/// what would be right; a remark is for parameters that are accepted without effect.
+/// Applies one parameter. The error is httpd's text and, where that helps, what would be right; the
+/// caller names the word. A remark is for parameters that are accepted without effect.
 pub fn set(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String> {
     let key = key.to_ascii_lowercase();
-    let remark = apply(p, &key, value).map_err(|e| format!("{e} ({key}={value})"))?;
+    let remark = apply(p, &key, value)?;
     p.written.retain(|(k, _)| *k != key);
     p.written.push((key, value.to_string()));
     Ok(remark)
@@ -92,22 +92,13 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
             ));
         }
         "upgrade" => {
-            return Err(not_there(
-                "upgraded connections such as WebSocket",
-                "mod_proxy_wstunnel, mod_proxy_http",
-            ));
+            return Err("upgraded connections such as WebSocket (mod_proxy_http, mod_proxy_wstunnel) are not there in this version of muster".into());
         }
         "secret" => {
-            return Err(not_there(
-                "the AJP protocol that this secret belongs to",
-                "mod_proxy_ajp",
-            ));
+            return Err("AJP (mod_proxy_ajp), to which a secret belongs, is not there in this version of muster".into());
         }
         "hcmethod" | "hcinterval" | "hcpasses" | "hcfails" | "hcuri" | "hctemplate" | "hcexpr" => {
-            return Err(format!(
-                "unknown Worker parameter: {}",
-                not_there("health checks of members", "mod_proxy_hcheck")
-            ));
+            return Err("unknown Worker parameter: health checks of members (mod_proxy_hcheck) are not there in this version of muster".into());
         }
         _ => {
             let balancers = super::balancer_param::KEYS.contains(&key);
@@ -154,10 +145,6 @@ fn only_for(key: &str, whom: &str) -> Remark {
     Some(format!(
         "{key} has a meaning only for {whom}; it changes nothing here"
     ))
-}
-
-fn not_there(what: &str, module: &str) -> String {
-    format!("{what} ({module}) are not there in this version of muster")
 }
 
 fn short(value: &str, name: &str) -> Result<String, String> {

@@ -1,12 +1,8 @@
 //! Numbers for log targets, formats for nicknames, who writes where.
 
-use std::path::Path;
-
-use crate::config::diagnostic::{Complaint, Shape};
 use crate::config::draft::{Draft, LogDraft, ServerDraft};
 use crate::config::frame::Build;
 use crate::config::settings::{AccessLog, LogTarget};
-use crate::config::span::Span;
 use crate::ids::LogNo;
 
 /// `CLF`, the one nickname that is built in, and `TransferLog`'s format where nothing was said.
@@ -30,17 +26,12 @@ impl Logs {
     }
 
     /// The error log of each server.
-    pub fn error_logs(&mut self, build: &mut Build, draft: &Draft) -> Vec<LogNo> {
+    pub fn error_logs(&mut self, build: &Build, draft: &Draft) -> Vec<LogNo> {
         let fallback = default_error_log(build);
         let mut out = Vec::new();
         for server in &draft.servers {
             let no = match &server.error_log {
-                Some((target, span)) => {
-                    check_directory(build, target, span, |d| {
-                        format!("AH02291: Cannot access directory '{d}' for error log")
-                    });
-                    self.number(target)
-                }
+                Some((target, _)) => self.number(target),
                 None => out
                     .first()
                     .copied()
@@ -52,25 +43,8 @@ impl Logs {
     }
 
     /// The access logs of each server: its own, else the main server's; then the global ones.
-    pub fn collect(&mut self, build: &mut Build, draft: &Draft) -> Vec<Vec<AccessLog>> {
+    pub fn collect(&mut self, draft: &Draft) -> Vec<Vec<AccessLog>> {
         let main = &draft.servers[0];
-        for log in draft
-            .servers
-            .iter()
-            .flat_map(|s| &s.logs)
-            .chain(&draft.global_logs)
-        {
-            check_directory(build, &log.place, &log.span, |d| {
-                let file = match &log.place {
-                    LogTarget::File(path) => path.display().to_string(),
-                    _ => String::new(),
-                };
-                format!(
-                    "AH02297: Cannot access directory '{d}' for log file '{file}' defined at {}",
-                    log.span
-                )
-            });
-        }
         let mut out = Vec::new();
         for server in &draft.servers {
             let own = if server.logs.is_empty() { main } else { server };
@@ -121,37 +95,6 @@ fn default_error_log(build: &Build) -> LogTarget {
     } else {
         LogTarget::Stderr
     }
-}
-
-/// A log file's directory must be there.
-fn check_directory(
-    build: &mut Build,
-    target: &LogTarget,
-    span: &Span,
-    text: impl FnOnce(std::path::Display<'_>) -> String,
-) {
-    let LogTarget::File(path) = target else {
-        return;
-    };
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let fault = match std::fs::metadata(directory) {
-        Ok(m) if m.is_dir() => return,
-        Ok(_) => "(20)Not a directory".to_string(),
-        Err(e) => match e.raw_os_error() {
-            Some(n) => {
-                let whole = e.to_string();
-                let plain = whole.split(" (os error").next().unwrap_or("").to_string();
-                format!("({n}){plain}")
-            }
-            None => e.to_string(),
-        },
-    };
-    build.complaints.push(Complaint {
-        span: span.clone(),
-        directive: String::new(),
-        text: format!("{fault}: {}", text(directory.display())),
-        shape: Shape::Plain,
-    });
 }
 
 #[cfg(test)]
