@@ -558,3 +558,7 @@ fn stop_every() -> Option<u64> {
         .ok()
         .filter(|n| *n > 0)
 }
+
+#[cfg(test)]
+#[path = "balancing_tests.rs"]
+mod tests;

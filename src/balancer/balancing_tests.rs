@@ -1,0 +1,346 @@
+//! Choices on a real table, as a child makes them.
+
+use super::*;
+use crate::config::bare::bare;
+use crate::config::settings::WorkerParams;
+use crate::ids::{ChildNo, Generation};
+use crate::shm::test_dir;
+
+struct Site {
+    dir: std::path::PathBuf,
+    board: Rc<Scoreboard>,
+    slot: SlotNo,
+    balancing: Balancing,
+}
+
+const C: BalancerNo = BalancerNo(0);
+
+fn site(params: BalancerParams, members: &[(&str, WorkerParams)]) -> Site {
+    let dir = test_dir("balancing");
+    let settings = bare(&dir)
+        .with_balancer("balancer://c", params, members)
+        .with_worker("http://plain", WorkerParams::default());
+    let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();
+    let rows = board.assign(&settings, Generation(0)).unwrap();
+    let slot = board.claim_slot(ChildNo(0), Generation(0)).unwrap();
+    clock::tick();
+    Site {
+        balancing: Balancing::new(Rc::new(settings), board.clone(), Rc::new(rows), slot),
+        dir,
+        board,
+        slot,
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+impl Site {
+    /// One request after the other, each ended before the next; `-` where there is no member.
+    fn picks(&self, n: usize, route: Option<&str>) -> String {
+        (0..n)
+            .map(
+                |_| match self.balancing.choose(C, route.map(str::as_bytes), &[]) {
+                    Ok(choice) => letter(choice.worker),
+                    Err(_) => '-',
+                },
+            )
+            .collect()
+    }
+
+    fn lbstatus(&self) -> Vec<i64> {
+        self.board.snapshot().balancers[0]
+            .members
+            .iter()
+            .map(|m| m.lbstatus)
+            .collect()
+    }
+
+    fn status(&self, no: u16) -> String {
+        status::text(self.board.snapshot().balancers[0].members[usize::from(no)].status)
+    }
+
+    fn busy(&self) -> Vec<u64> {
+        self.board.snapshot().balancers[0]
+            .members
+            .iter()
+            .map(|m| m.busy)
+            .collect()
+    }
+}
+
+fn letter(no: WorkerNo) -> char {
+    (b'a' + no.0 as u8) as char
+}
+
+fn member(route: &str, retry_ms: u64, status: u32) -> WorkerParams {
+    WorkerParams {
+        route: route.into(),
+        retry: Duration::from_millis(retry_ms),
+        status,
+        ..WorkerParams::default()
+    }
+}
+
+fn two(retry_ms: u64) -> Vec<(&'static str, WorkerParams)> {
+    vec![
+        ("http://a", member("ra", retry_ms, 0)),
+        ("http://b", member("rb", retry_ms, 0)),
+    ]
+}
+
+/// Lets the clock move on until `done`.
+fn wait(mut done: impl FnMut() -> bool) {
+    for _ in 0..1_000_000 {
+        clock::tick();
+        if done() {
+            return;
+        }
+    }
+    panic!("the condition did not come true");
+}
+
+#[test]
+fn turns_and_counters() {
+    let s = site(BalancerParams::default(), &two(60_000));
+    assert_eq!(s.picks(4, None), "abab");
+    assert_eq!(s.lbstatus(), [0, 0]);
+    let held = s.balancing.choose(C, None, &[]).map_err(|_| ()).unwrap();
+    assert_eq!(s.busy(), [1, 0]);
+    assert_eq!(s.lbstatus(), [-100, 100]);
+    s.balancing.add_sent(held.worker, 10);
+    s.balancing.add_read(held.worker, 21);
+    drop(held);
+    let members = &s.board.snapshot().balancers[0].members;
+    assert_eq!(
+        (
+            members[0].elected,
+            members[0].busy,
+            members[0].sent,
+            members[0].received
+        ),
+        (3, 0, 10, 21)
+    );
+    assert_eq!(members[1].elected, 2);
+    let plain = s.balancing.enter(WorkerNo(2));
+    assert_eq!(s.board.snapshot().workers[0].busy, 1);
+    assert!(
+        !s.balancing.mark_error(plain.worker()),
+        "outside balancers: never"
+    );
+    assert!(s.balancing.usable(plain.worker()));
+}
+
+#[test]
+fn sessions_stay_and_pay() {
+    let params = BalancerParams {
+        sticky: Some(("S".into(), "S".into())),
+        ..BalancerParams::default()
+    };
+    let mut members = two(60_000);
+    members.push(("http://c", member("rc", 60_000, 0)));
+    let s = site(params, &members);
+    assert_eq!(s.picks(3, Some("ra")), "aaa");
+    assert_eq!(s.lbstatus(), [-600, 300, 300]);
+    assert_eq!(s.picks(6, None), "bcbcbc");
+    assert_eq!(s.lbstatus(), [0, 0, 0]);
+    let changed = |route: Option<&str>| {
+        let c = s.balancing.choose(C, route.map(str::as_bytes), &[]);
+        let c = c.map_err(|_| ()).unwrap();
+        (c.by_route, c.route_changed)
+    };
+    assert_eq!(changed(Some("rb")), (true, false));
+    assert_eq!(changed(Some("nobody")), (false, true));
+    assert_eq!(changed(None), (false, true));
+    s.balancing.mark_error(WorkerNo(1));
+    assert_eq!(changed(Some("rb")), (false, true));
+    assert_eq!(s.balancing.route(WorkerNo(2)), "rc");
+}
+
+#[test]
+fn nofailover_refuses_known_routes_only() {
+    let params = BalancerParams {
+        sticky: Some(("S".into(), "S".into())),
+        no_failover: true,
+        ..BalancerParams::default()
+    };
+    let s = site(params, &two(60_000));
+    s.balancing.mark_error(WorkerNo(0));
+    assert!(matches!(
+        s.balancing.choose(C, Some(b"ra"), &[]),
+        Err(NoMember::Nofailover)
+    ));
+    assert_eq!(s.picks(1, Some("other")), "b");
+    assert_eq!(s.picks(1, Some("rb")), "b");
+}
+
+#[test]
+fn an_error_is_respected_for_its_time_then_probed_once() {
+    let s = site(BalancerParams::default(), &two(60_000));
+    assert!(s.balancing.mark_error(WorkerNo(0)));
+    assert!(!s.balancing.mark_error(WorkerNo(0)), "once");
+    assert!(!s.balancing.usable(WorkerNo(0)));
+    assert!(
+        !s.balancing.mark_connected(WorkerNo(0)),
+        "another marked it"
+    );
+    assert_eq!(s.status(0), "Init Err ");
+    assert_eq!(s.picks(3, None), "bbb");
+
+    let s = site(BalancerParams::default(), &two(1));
+    s.balancing.mark_error(WorkerNo(0));
+    let mut probe = None;
+    wait(|| {
+        let choice = s.balancing.choose(C, None, &[]).ok().unwrap();
+        if choice.probe {
+            assert_eq!(choice.worker, WorkerNo(0));
+            probe = Some(choice);
+        }
+        probe.is_some()
+    });
+    assert_eq!(s.status(0), "Init Ok ");
+    clock::tick();
+    assert_eq!(
+        s.picks(4, None),
+        "bbbb",
+        "others keep off while it is tried"
+    );
+    assert!(
+        s.balancing.usable(WorkerNo(0)),
+        "for the request that tries it"
+    );
+    // Nothing else is usable: then others may go there too.
+    let skip = [WorkerNo(1)];
+    let other = s.balancing.choose(C, None, &skip).ok().unwrap();
+    assert_eq!((other.worker, other.probe), (WorkerNo(0), false));
+    drop(other);
+    // It works: back in turn, and the error is forgotten.
+    assert!(s.balancing.mark_connected(WorkerNo(0)));
+    drop(probe);
+    assert_eq!(s.status(0), "Init Ok ");
+    let picks = s.picks(8, None);
+    assert!(picks.contains('a'), "{picks}");
+    let m = &s.board.snapshot().balancers[0].members[0];
+    assert_eq!((m.retries, m.error_time), (0, Mono(0)));
+    assert_eq!(s.lbstatus().iter().sum::<i64>(), 0);
+}
+
+#[test]
+fn a_failed_or_forgotten_probe_is_an_error_again() {
+    let s = site(BalancerParams::default(), &two(1));
+    s.balancing.mark_error(WorkerNo(0));
+    let probe = || {
+        let mut found = None;
+        wait(|| {
+            found = s.balancing.choose(C, None, &[]).ok().filter(|c| c.probe);
+            found.is_some()
+        });
+        found.unwrap()
+    };
+    let first = probe();
+    drop(first);
+    assert_eq!(s.status(0), "Init Err ", "nobody told how it ended");
+    let second = probe();
+    assert!(s.balancing.mark_error(WorkerNo(0)));
+    drop(second);
+    assert_eq!(s.status(0), "Init Err ");
+    // A child that dies while it probes does not keep the member off.
+    let third = probe();
+    assert_eq!(s.status(0), "Init Ok ");
+    s.board.release_slot(s.slot);
+    assert_eq!(s.status(0), "Init Err ");
+    drop(third);
+    assert_eq!(s.busy(), [0, 0]);
+}
+
+#[test]
+fn all_in_error_recovers_by_force() {
+    let s = site(BalancerParams::default(), &two(60_000));
+    assert_eq!(s.balancing.max_attempts(C), 1);
+    for no in [0, 1] {
+        s.balancing.mark_error(WorkerNo(no));
+    }
+    assert_eq!(s.picks(2, None), "ab");
+    assert_eq!(s.board.snapshot().balancers[0].members[0].retries, 1);
+
+    // A disabled member does not prevent it (in httpd it does).
+    let mut members = two(60_000);
+    members.push(("http://c", member("", 60_000, status::DISABLED)));
+    let s = site(BalancerParams::default(), &members);
+    for no in [0, 1] {
+        s.balancing.mark_error(WorkerNo(no));
+    }
+    assert_eq!(s.picks(2, None), "ab");
+
+    let params = BalancerParams {
+        force_recovery: false,
+        max_attempts: Some(7),
+        timeout: Duration::from_secs(2),
+        ..BalancerParams::default()
+    };
+    let s = site(params, &two(60_000));
+    for no in [0, 1] {
+        s.balancing.mark_error(WorkerNo(no));
+    }
+    assert_eq!(s.picks(1, None), "-");
+    assert_eq!(s.balancing.max_attempts(C), 7);
+    assert_eq!(s.balancing.wait_limit(C), Duration::from_secs(2));
+    assert_eq!(s.lbstatus(), [0, 0]);
+}
+
+#[test]
+fn stopped_members_and_those_that_ignore_errors() {
+    let mut members = two(0);
+    members[0].1.status = status::IGNORE;
+    members[1].1.status = status::STOPPED | status::ERROR;
+    let s = site(BalancerParams::default(), &members);
+    assert!(!s.balancing.mark_error(WorkerNo(0)));
+    assert_eq!(s.picks(3, None), "aaa", "stopped: never tried again");
+    members[0].1.status = status::IGNORE | status::ERROR;
+    let s = site(BalancerParams::default(), &members);
+    assert_eq!(s.picks(1, None), "a");
+    assert_eq!(s.status(0), "Init Ign Ok ");
+}
+
+#[test]
+fn failonstatus_and_failontimeout() {
+    let params = BalancerParams {
+        fail_on_status: vec![500, 503],
+        ..BalancerParams::default()
+    };
+    let s = site(params, &two(60_000));
+    assert!(!s.balancing.fail_on_status(WorkerNo(0), 404));
+    assert!(s.balancing.fail_on_status(WorkerNo(0), 500));
+    assert!(!s.balancing.fail_on_timeout(WorkerNo(1)));
+    assert!(!s.balancing.fail_on_status(WorkerNo(2), 500), "no member");
+    assert_eq!(s.picks(2, None), "bb");
+    assert!(s.balancing.fail_on_status(WorkerNo(1), 503));
+    assert_eq!(s.picks(2, None), "ab", "all in error: recovered by force");
+}
+
+#[test]
+fn members_to_skip_and_empty_balancers() {
+    let s = site(BalancerParams::default(), &two(60_000));
+    let full = [WorkerNo(0)];
+    for _ in 0..3 {
+        let c = s.balancing.choose(C, Some(b"ra"), &full).ok().unwrap();
+        assert_eq!((c.worker, c.by_route), (WorkerNo(1), false));
+    }
+    assert!(matches!(
+        s.balancing.choose(C, None, &[WorkerNo(0), WorkerNo(1)]),
+        Err(NoMember::AllInError)
+    ));
+    assert_eq!(s.status(0), "Init Ok ");
+    let s = site(BalancerParams::default(), &[]);
+    assert!(matches!(
+        s.balancing.choose(C, None, &[]),
+        Err(NoMember::Empty)
+    ));
+    assert!(s.balancing.choose(BalancerNo(9), None, &[]).is_err());
+    assert_eq!(s.balancing.max_attempts(C), 0);
+}
