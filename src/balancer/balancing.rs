@@ -88,7 +88,7 @@ pub struct Balancing {
     /// Reused, so that nothing is allocated under the lock.
     scratch: RefCell<Vec<Member>>,
     /// Debug builds only, for tests: every so many choices this child stops inside the lock.
-    stop_every: Option<u64>,
+    stop_every: Cell<Option<u64>>,
     choices: Cell<u64>,
 }
 
@@ -156,7 +156,7 @@ impl Balancing {
                 .map(|w| assignment.worker(w.no))
                 .collect(),
             scratch: RefCell::new(Vec::with_capacity(longest)),
-            stop_every: stop_every(),
+            stop_every: Cell::new(stop_every()),
             choices: Cell::new(0),
             settings,
             board,
@@ -446,9 +446,18 @@ impl Balancing {
         }
     }
 
+    /// For tests, in debug builds only: what `MUSTER_STOP_IN_LOCK` says, from now on.
+    pub fn stop_in_lock_every(&self, n: u64) {
+        if cfg!(debug_assertions) {
+            self.choices.set(0);
+            self.stop_every.set((n > 0).then_some(n));
+        }
+    }
+
     fn stops_here(&self) -> bool {
         self.choices.set(self.choices.get() + 1);
         self.stop_every
+            .get()
             .is_some_and(|n| self.choices.get().is_multiple_of(n))
     }
 
