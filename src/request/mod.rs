@@ -27,7 +27,6 @@ pub mod sections;
 pub mod setenv;
 pub mod trace;
 pub mod vhost;
-pub mod wildcard;
 
 #[cfg(test)]
 mod map_tests;

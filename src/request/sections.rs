@@ -14,7 +14,7 @@ use crate::config::settings::{Matcher, Section, SectionKind, Server};
 
 use super::env::Env;
 use super::trace::{Trace, Verdict, shown};
-use super::wildcard;
+use crate::config::glob;
 
 /// At most so many merged layers are kept per server; then all are forgotten.
 const MEMO: usize = 4096;
@@ -158,7 +158,7 @@ impl Table {
             let section = self.section(server, no);
             let matched = match &section.matcher {
                 Matcher::Prefix(prefix) => at_boundary(prefix, path),
-                Matcher::Wild(pattern) => wildcard::matches(pattern, path, true),
+                Matcher::Wild(pattern) => glob::matches(pattern, path, true),
                 Matcher::Regex(pattern) => {
                     self.expression(no, pattern, path, env.as_deref_mut())?
                 }
@@ -188,7 +188,7 @@ impl Table {
             let section = self.section(server, no);
             let matched = match &section.matcher {
                 Matcher::Prefix(prefix) => url.starts_with(prefix),
-                Matcher::Wild(pattern) => wildcard::matches(pattern, url, false),
+                Matcher::Wild(pattern) => glob::matches(pattern, url, false),
                 Matcher::Regex(pattern) => self.expression(no, pattern, url, env.as_deref_mut())?,
                 Matcher::Methods { .. } => false,
             };
@@ -241,7 +241,7 @@ impl Table {
             let section = self.section(server, no);
             let matched = match &section.matcher {
                 Matcher::Prefix(name) => name == base,
-                Matcher::Wild(pattern) => wildcard::matches(pattern, base, true),
+                Matcher::Wild(pattern) => glob::matches(pattern, base, true),
                 Matcher::Regex(pattern) => {
                     self.expression(no, pattern, base, env.as_deref_mut())?
                 }
@@ -399,7 +399,7 @@ fn wild_directory(pattern: &[u8], filename: &[u8]) -> bool {
     let end = memchr::memchr_iter(b'/', filename)
         .nth(slashes)
         .unwrap_or(filename.len());
-    wildcard::matches(pattern, &filename[..end], true)
+    glob::matches(pattern, &filename[..end], true)
 }
 
 /// How many components a `<Directory>` names.

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::config::settings::{HostAddress, Settings};
 use crate::ids::ServerNo;
 
-use super::wildcard;
+use crate::config::glob;
 
 /// All virtual hosts, sorted for look-ups.
 pub struct Hosts {
@@ -187,7 +187,7 @@ impl Bucket {
 }
 
 fn wild(pattern: &str, host: &str) -> bool {
-    wildcard::matches(pattern.as_bytes(), host.as_bytes(), false)
+    glob::matches(pattern.as_bytes(), host.as_bytes(), false)
 }
 
 /// The address of a tag without its port, as a Host field could name it.
