@@ -70,7 +70,7 @@ impl Exchange<'_> {
         mut interim: impl FnMut(&ResponseHead),
     ) -> Result<Answered, Failure> {
         let mut state = State {
-            incoming: Incoming::new(),
+            incoming: Incoming::default(),
             timer: None,
             head_until: None,
             interims: 0,

@@ -1,11 +1,22 @@
 //! What is still to be written of a request: head, the part of the body that was kept, the rest.
 
 use std::io::{self, IoSlice};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use crate::body::Source;
 use crate::fault::{Fault, Kind, Origin, Phase};
+use crate::reactor::splice::Pipe;
 use crate::reactor::stream::Stream;
+use crate::reactor::task;
+
+/// Shorter remainders of a body are not worth a pipe.
+const SPLICE: u64 = 64 * 1024;
+
+/// One call moves at most this much into a pipe.
+const SPLICE_STEP: u64 = 1024 * 1024;
+
+/// Parts that are moved before the other connections have their turn.
+const TURNS: u32 = 32;
 
 /// How the body goes to the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +61,7 @@ pub struct Sending {
     /// Bytes written to the present connection.
     written: u64,
     waits_for_body: bool,
+    pipe: Option<Pipe>,
 }
 
 /// The body bytes that are being written.
@@ -61,6 +73,8 @@ enum Part {
     Kept(usize),
     /// So many bytes at the front of the source's data.
     Rest(usize),
+    /// What the pipe holds.
+    Pipe,
 }
 
 /// A few framing bytes in front of body bytes.
@@ -168,7 +182,7 @@ impl Sending {
         to: &Stream,
         mut rest: Option<&mut (dyn Source + '_)>,
     ) -> Poll<Result<(), SendError>> {
-        loop {
+        for _ in 0..TURNS {
             self.waits_for_body = false;
             if matches!(self.part, Part::Nothing) && self.lead.left().is_empty() && !self.last {
                 self.waits_for_body = self.next_part(cx, &mut rest)?.is_pending();
@@ -180,18 +194,19 @@ impl Sending {
                 (Part::Rest(n), Some(rest)) => &rest.data()[..n],
                 _ => &[],
             };
-            let n = if lead.is_empty() && body.is_empty() {
-                if head.is_empty() {
-                    return match self.done() {
-                        true => Poll::Ready(Ok(())),
-                        false => Poll::Pending,
-                    };
-                }
-                to.poll_write(cx, head)
-            } else {
+            let n = if !lead.is_empty() || !body.is_empty() {
                 let slices = [IoSlice::new(head), IoSlice::new(lead), IoSlice::new(body)];
                 let first = usize::from(head.is_empty());
                 to.poll_writev(cx, &slices[first..])
+            } else if !head.is_empty() {
+                to.poll_write(cx, head)
+            } else if matches!(self.part, Part::Pipe) {
+                self.poll_drain(cx, to)
+            } else {
+                return match self.done() {
+                    true => Poll::Ready(Ok(())),
+                    false => Poll::Pending,
+                };
             };
             let n = match n {
                 Poll::Ready(Ok(n)) => n,
@@ -202,6 +217,56 @@ impl Sending {
                 }
             };
             self.wrote(n, rest.as_deref_mut());
+        }
+        // Two fast ends must not keep the loop from the others.
+        task::queue(task::current());
+        Poll::Pending
+    }
+
+    /// Moves what the pipe holds to the backend.
+    fn poll_drain(&mut self, cx: &mut Context<'_>, to: &Stream) -> Poll<io::Result<usize>> {
+        let Some(pipe) = &mut self.pipe else {
+            return Poll::Ready(Ok(0));
+        };
+        loop {
+            ready!(to.poll_writable(cx));
+            match pipe.drain(to.raw_fd(), false) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => to.clear_writable(),
+                drained => return Poll::Ready(drained),
+            }
+        }
+    }
+
+    /// Lets the kernel move a part of a large counted body; false when nothing came that way.
+    fn splice_in(&mut self, rest: &mut (dyn Source + '_)) -> Result<bool, SendError> {
+        if self.to_come < SPLICE || !rest.data().is_empty() {
+            return Ok(false);
+        }
+        let Some(raw) = rest.raw().filter(|r| r.remaining >= SPLICE) else {
+            return Ok(false);
+        };
+        let pipe = match &mut self.pipe {
+            Some(pipe) => pipe,
+            None => match Pipe::take() {
+                Ok(pipe) => self.pipe.insert(pipe),
+                // Out of descriptors: it goes the other way.
+                Err(_) => return Ok(false),
+            },
+        };
+        let most = raw.remaining.min(self.to_come).min(SPLICE_STEP);
+        match pipe.fill(raw.fd, raw.offset, most as usize) {
+            Ok(0) => Ok(false),
+            Ok(n) => {
+                rest.took_raw(n as u64, false);
+                self.rest_touched = true;
+                self.part = Part::Pipe;
+                self.frame(n, false)?;
+                Ok(true)
+            }
+            Err(e) => {
+                rest.took_raw(0, e.kind() == io::ErrorKind::WouldBlock);
+                Ok(false)
+            }
         }
     }
 
@@ -222,6 +287,12 @@ impl Sending {
             if self.whole {
                 self.finish_if_counted();
             }
+            return Ok(Poll::Ready(()));
+        }
+        if let (false, Some(rest), Some(BodyFraming::Length(_))) =
+            (self.whole, &mut *rest, self.framing)
+            && self.splice_in(&mut **rest)?
+        {
             return Ok(Poll::Ready(()));
         }
         let more = match (self.whole, rest) {
@@ -291,6 +362,7 @@ impl Sending {
                     left => Part::Rest(left),
                 }
             }
+            Part::Pipe if self.pipe.as_ref().is_some_and(|p| p.held() > 0) => Part::Pipe,
             _ => Part::Nothing,
         };
     }
