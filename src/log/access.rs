@@ -1,9 +1,10 @@
-//! Access log formats: compiled once, written per exchange.
+//! What an access log may ask of a finished exchange.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+pub use super::format::Format;
 use crate::clock::Wall;
 
 /// Which request of an internal redirect is meant.
@@ -99,22 +100,4 @@ pub trait Record {
     fn bytes_in(&self) -> u64;
     /// `%O`: bytes sent for it, head included.
     fn bytes_out(&self) -> u64;
-}
-
-/// A compiled `LogFormat`.
-#[derive(Clone, Debug)]
-pub struct Format {}
-
-impl Format {
-    /// Compiles a format's text; the error is for people.
-    pub fn compile(text: &str) -> Result<Format, String> {
-        let _ = text;
-        todo!()
-    }
-
-    /// Appends the line for `record`, its line feed included.
-    pub fn write(&self, out: &mut Vec<u8>, record: &dyn Record) {
-        let _ = (out, record);
-        todo!()
-    }
 }

@@ -1,5 +1,7 @@
 //! Levels of messages: httpd's names and numbers.
 
+use crate::config::layer::LogLevels;
+
 /// `emerg`: nothing works.
 pub const EMERG: u8 = 0;
 /// `alert`
@@ -35,4 +37,51 @@ pub fn number(name: &str) -> Option<u8> {
         .iter()
         .position(|n| n.eq_ignore_ascii_case(name))
         .map(|i| i as u8)
+}
+
+/// What `LogLevel` gives for a module: its own level, else the plain one, else `warn`.
+pub fn effective(levels: Option<&LogLevels>, module: &str) -> u8 {
+    let Some(levels) = levels else {
+        return WARN;
+    };
+    let own = levels.modules.iter().rev().find(|(name, _)| name == module);
+    own.map(|(_, level)| *level)
+        .or(levels.plain)
+        .unwrap_or(WARN)
+}
+
+/// The most talkative level that any module has.
+pub fn highest(levels: Option<&LogLevels>) -> u8 {
+    let modules = levels.into_iter().flat_map(|l| &l.modules);
+    modules
+        .map(|(_, level)| *level)
+        .chain([levels.and_then(|l| l.plain).unwrap_or(WARN)])
+        .max()
+        .unwrap_or(WARN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers() {
+        assert_eq!(
+            (name(3), name(15), name(200)),
+            ("error", "trace8", "trace8")
+        );
+        assert_eq!((number("Warn"), number("trace9")), (Some(4), None));
+    }
+
+    #[test]
+    fn modules_have_their_own() {
+        let levels = LogLevels {
+            plain: Some(INFO),
+            modules: vec![("proxy".into(), DEBUG), ("proxy".into(), TRACE1)],
+        };
+        assert_eq!(effective(Some(&levels), "proxy"), TRACE1);
+        assert_eq!(effective(Some(&levels), "core"), INFO);
+        assert_eq!(effective(None, "core"), WARN);
+        assert_eq!((highest(Some(&levels)), highest(None)), (TRACE1, WARN));
+    }
 }

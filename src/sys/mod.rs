@@ -12,5 +12,6 @@ pub mod privilege;
 pub mod signal;
 pub mod socket;
 pub mod splice;
+pub mod timezone;
 pub mod transfer;
 pub mod wait;
