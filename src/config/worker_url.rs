@@ -38,7 +38,7 @@ impl WorkerUrl {
         let (unix, url) = split_unix(written)?;
         let Some((scheme, rest)) = split_scheme(url) else {
             return Err(format!(
-                "URL must be absolute! (\"{written}\" lacks a scheme such as http://)"
+                "URL must be absolute!: {written} (a scheme such as http:// is missing)"
             ));
         };
         let scheme = scheme.to_ascii_lowercase();
@@ -58,7 +58,7 @@ impl WorkerUrl {
         if host.is_empty() {
             if unix.is_none() {
                 return Err(format!(
-                    "URL must be absolute! (\"{written}\" lacks a host)"
+                    "URL must be absolute!: {written} (the host is missing)"
                 ));
             }
             host = "localhost".into();
@@ -130,10 +130,10 @@ pub fn balancer_name(url: &str) -> Result<String, String> {
     let rest = url
         .get(11..)
         .filter(|_| is_balancer(url))
-        .ok_or_else(|| format!("Bad syntax for a balancer name (\"{url}\")"))?;
+        .ok_or_else(|| format!("Bad syntax for a balancer name ({url})"))?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     if end == 0 {
-        return Err(format!("balancer URL \"{url}\" lacks a name"));
+        return Err(format!("Bad syntax for a balancer name ({url})"));
     }
     let name = format!("balancer://{}", rest[..end].to_ascii_lowercase());
     if name.len() > MAX_BALANCER {
@@ -154,7 +154,7 @@ fn split_unix(written: &str) -> Result<(Option<String>, &str), String> {
     }
     let Some((path, url)) = written[5..].split_once('|') else {
         return Err(format!(
-            "URL must be absolute! (\"{written}\" lacks \"|http://host/\" behind the socket's path)"
+            "URL must be absolute!: {written} (\"|http://host/\" is missing behind the socket's path)"
         ));
     };
     if path.is_empty() || path.len() > MAX_UNIX {

@@ -20,8 +20,10 @@ pub fn require(b: &mut Build, args: &Args) -> Result<(), String> {
         return Err("Require takes a provider such as all, ip, host or local".into());
     };
     let rule = provider_rule(provider, rest)?;
-    if negated && !matches!(container(b), Some("RequireAll" | "RequireNone")) {
-        return Err("negative Require directive has no effect in <RequireAny> directive; put it into <RequireAll> beside a Require that grants".into());
+    if negated && let Some(other) = not_all(b) {
+        return Err(format!(
+            "negative Require directive has no effect in <{other}> directive; put it into <RequireAll> beside a Require that grants"
+        ));
     }
     add(
         b,
@@ -49,7 +51,7 @@ fn provider_rule(provider: &str, words: &[String]) -> Result<Require, String> {
             words
                 .iter()
                 .map(|w| {
-                    network(w).ok_or_else(|| format!("ip address '{w}' appears to be invalid"))
+                    network(w).ok_or_else(|| format!("ip address '{w}' appears to be invalid: The specified IP address is invalid."))
                 })
                 .collect::<Result<_, _>>()?,
         ),
@@ -118,8 +120,16 @@ fn partial(text: &str) -> Option<(Ipv4Addr, u8)> {
 }
 
 /// The innermost `<Require...>` container that is open directly here.
-fn container(b: &Build) -> Option<&'static str> {
-    b.scopes.last().filter(|s| s.kind.is_none()).map(|s| s.name)
+fn container(b: &Build) -> &'static str {
+    // Lines that stand directly in a section are taken as if in a <RequireAny>.
+    let open = b.scopes.last().filter(|s| s.kind.is_none());
+    open.map_or("RequireAny", |s| s.name)
+}
+
+/// The container's name where it is no `<RequireAll>`: there a rule that only refuses would never
+/// decide anything.
+fn not_all(b: &Build) -> Option<&'static str> {
+    Some(container(b)).filter(|name| *name != "RequireAll")
 }
 
 /// Adds a rule to the open container, else to the section's own list.
@@ -180,7 +190,9 @@ fn open(b: &mut Build, args: &Args, name: &'static str) -> Result<(), String> {
     if args.raw.is_empty() {
         Ok(())
     } else {
-        Err(format!("<{name}> takes no arguments"))
+        Err(format!(
+            "<{name}> directive doesn't take additional arguments"
+        ))
     }
 }
 
@@ -188,7 +200,8 @@ fn close_all(b: &mut Build, scope: Scope) -> Result<(), String> {
     let list = listed(&scope)?;
     if list.iter().all(is_negative) {
         return Err(
-            "<RequireAll> directive contains only negative authorization directives".into(),
+            "AH01624: <RequireAll> directive contains only negative authorization directives"
+                .into(),
         );
     }
     add(b, Require::AllOf(list));
@@ -203,8 +216,10 @@ fn close_any(b: &mut Build, scope: Scope) -> Result<(), String> {
 
 fn close_none(b: &mut Build, scope: Scope) -> Result<(), String> {
     let list = listed(&scope)?;
-    if !matches!(container(b), Some("RequireAll" | "RequireNone")) {
-        return Err("negative <RequireNone> directive has no effect in <RequireAny> directive; put it into <RequireAll> beside a Require that grants".into());
+    if let Some(other) = not_all(b) {
+        return Err(format!(
+            "<RequireNone> directive has no effect in <{other}> directive; put it into <RequireAll> beside a Require that grants"
+        ));
     }
     add(b, Require::NoneOf(list));
     Ok(())
@@ -322,11 +337,13 @@ fn host_rule(word: &str) -> Result<HostRule, String> {
         return Ok(HostRule::Net(net));
     }
     // What looks like an address but is none must not be taken for a host name that never comes.
-    if word.contains('/')
-        || word.contains(':')
-        || word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-    {
-        return Err(format!("ip address '{word}' appears to be invalid"));
+    if word.contains('/') {
+        return Err(format!(
+            "The specified network mask is invalid. (\"{word}\")"
+        ));
+    }
+    if word.contains(':') || word.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return Err(format!("The specified IP address is invalid. (\"{word}\")"));
     }
     Ok(HostRule::Host(word.to_ascii_lowercase()))
 }

@@ -22,7 +22,7 @@ pub fn alias(b: &mut Build, args: &Args) -> Result<(), String> {
             }
             _ => {
                 return Err(
-                    "Alias takes two arguments, a path and a directory, outside a <Location>"
+                    "Alias must have two arguments when used globally: a path and a directory"
                         .into(),
                 );
             }
@@ -142,7 +142,7 @@ pub fn is_url(text: &str) -> bool {
 
 fn regex(text: &str) -> Result<Pattern, String> {
     Pattern::new(text, false)
-        .map_err(|e| format!("Regular expression could not be compiled: \"{text}\": {e}"))
+        .map_err(|e| format!("Regular expression could not be compiled. (\"{text}\": {e})"))
 }
 
 #[cfg(test)]

@@ -54,11 +54,11 @@ pub fn balancer_member(b: &mut Build, args: &Args) -> Result<(), String> {
 /// `ProxySet [URL] key=value ...`
 pub fn proxy_set(b: &mut Build, args: &Args) -> Result<(), String> {
     if let Some(name) = b.within(SectionKind::Proxy).map(|s| s.argument.clone()) {
-        return configure(b, &name, &args.words, "ProxySet");
+        return configure(b, &name, &args.words, "ProxySet:");
     }
     let name = args.get(0);
-    let parameters = pairs(args.rest(1))?;
     if is_balancer(name) {
+        let parameters = pairs(args.rest(1))?;
         let wanted = balancer_name(name).map_err(|e| format!("ProxySet {e}"))?;
         let found = b
             .server()
@@ -69,16 +69,17 @@ pub fn proxy_set(b: &mut Build, args: &Args) -> Result<(), String> {
         let at = found.ok_or_else(|| format!("ProxySet can not find '{name}' Balancer."))?;
         for (key, value) in &parameters {
             set_balancer(b, BalancerAt(at), key, value)
-                .map_err(|e| format!("ProxySet: {e} {key}={value}; {name}"))?;
+                .map_err(|e| named("ProxySet:", &e, key, value, name))?;
         }
         return Ok(());
     }
-    let url = WorkerUrl::parse(name).map_err(|e| format!("ProxySet {e}"))?;
-    let found = find(&b.server().proxy.workers, &url);
+    let url = WorkerUrl::parse(name).ok();
+    let found = url.and_then(|url| find(&b.server().proxy.workers, &url));
     let at = found.ok_or_else(|| format!("ProxySet can not find '{name}' Worker."))?;
+    let parameters = pairs(args.rest(1))?;
     for (key, value) in &parameters {
         set_worker(b, Members::Plain, at, key, value)
-            .map_err(|e| format!("ProxySet: {e} {key}={value}; {name}"))?;
+            .map_err(|e| named("ProxySet:", &e, key, value, name))?;
     }
     Ok(())
 }
@@ -89,8 +90,7 @@ pub fn configure(b: &mut Build, name: &str, words: &[String], by: &str) -> Resul
     if is_balancer(name) {
         let at = balancer_mut(b, name).map_err(|e| format!("{by} {e}"))?;
         for (key, value) in &parameters {
-            set_balancer(b, at, key, value)
-                .map_err(|e| format!("{by}: {e} {key}={value}; {name}"))?;
+            set_balancer(b, at, key, value).map_err(|e| named(by, &e, key, value, name))?;
         }
         return Ok(());
     }
@@ -104,9 +104,17 @@ pub fn configure(b: &mut Build, name: &str, words: &[String], by: &str) -> Resul
     };
     for (key, value) in &parameters {
         set_worker(b, Members::Plain, at, key, value)
-            .map_err(|e| format!("{by}: {e} {key}={value}; {name}"))?;
+            .map_err(|e| named(by, &e, key, value, name))?;
     }
     Ok(())
+}
+
+/// httpd's shape of an error about a parameter; what explains it stands at the end.
+fn named(by: &str, error: &str, key: &str, value: &str, name: &str) -> String {
+    match error.split_once("; ") {
+        Some((text, hint)) => format!("{by} {text} {key}={value}; {name} ({hint})"),
+        None => format!("{by} {error} {key}={value}; {name}"),
+    }
 }
 
 /// `BalancerGrowth n`: there is no way to add balancers, so it only has to be right.
@@ -179,8 +187,12 @@ fn list(b: &mut Build, which: Members) -> &mut Vec<WorkerDraft> {
 fn define(b: &mut Build, which: Members, url: WorkerUrl, parameters: &Pairs) -> Result<(), String> {
     if let Some(at) = find(list(b, which), &url) {
         let shared = list(b, which)[at].url.name.clone();
+        let (sharing, ignoring) = match which {
+            Members::Plain => ("AH01145", "AH01146"),
+            Members::Balancer(_) => ("AH01149", "AH01150"),
+        };
         b.note(format!(
-            "AH01145: Sharing worker '{shared}' instead of creating new worker '{}'",
+            "{sharing}: Sharing worker '{shared}' instead of creating new worker '{}'",
             url.name
         ));
         for (key, value) in parameters {
@@ -188,7 +200,7 @@ fn define(b: &mut Build, which: Members, url: WorkerUrl, parameters: &Pairs) -> 
             worker_param::set(&mut WorkerParams::default(), key, value)
                 .map_err(|e| format!("{e} ({key}={value})"))?;
             b.warn(format!(
-                "AH01146: Ignoring parameter '{key}={value}' for worker '{shared}' because of worker sharing"
+                "{ignoring}: Ignoring parameter '{key}={value}' for worker '{shared}' because of worker sharing"
             ));
         }
         return Ok(());

@@ -231,7 +231,7 @@ fn parse_etag(base: (bool, bool, bool), words: &[String]) -> Result<(bool, bool,
             "all" => out = (on, on, on),
             "none" => out = (false, false, false),
             "digest" => return Err("FileETag Digest is not there in this version of muster; there are INode, MTime and Size".into()),
-            _ => return Err(format!("FileETag: Unknown keyword: {word}; there are INode, MTime, Size, All and None")),
+            _ => return Err(format!("Unknown keyword '{word}' for FileETag directive; there are INode, MTime, Size, All and None")),
         }
     }
     Ok(out)
@@ -246,7 +246,7 @@ pub fn max_ranges(b: &mut Build, args: &Args) -> Result<(), String> {
             "unlimited" => None,
             "none" => Some(0),
             w => Some(number::<u32>(w).filter(|n| *n > 0).ok_or(
-                "MaxRanges requires 'none', 'unlimited', 'default' or a positive integer",
+                "MaxRanges requires 'none', 'default', 'unlimited' or a positive integer",
             )?),
         };
     b.layer().max_ranges = Some(value);
@@ -255,7 +255,7 @@ pub fn max_ranges(b: &mut Build, args: &Args) -> Result<(), String> {
 
 /// `EnableSendfile On|Off`
 pub fn enable_sendfile(b: &mut Build, args: &Args) -> Result<(), String> {
-    let value = flag(args.get(0)).ok_or("EnableSendfile must be set to on or off")?;
+    let value = flag(args.get(0)).ok_or("parameter must be 'on' or 'off'")?;
     b.layer().sendfile = Some(value);
     Ok(())
 }

@@ -47,8 +47,12 @@ fn push(
     let Some((regex, names)) = words.split_first() else {
         return Err(format!("Missing regular expression for {}", b.directive));
     };
-    let pattern = Pattern::new(regex, ignore_case)
-        .map_err(|e| format!("Regex could not be compiled: \"{regex}\": {e}"))?;
+    let pattern = Pattern::new(regex, ignore_case).map_err(|e| {
+        format!(
+            "{} regex could not be compiled. (\"{regex}\": {e})",
+            b.directive
+        )
+    })?;
     if names.is_empty() {
         return Err(format!("Missing envariable expression for {}", b.directive));
     }

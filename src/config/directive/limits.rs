@@ -71,17 +71,17 @@ pub fn limit_request_fields(b: &mut Build, args: &Args) -> Result<(), String> {
 pub fn limit_request_body(b: &mut Build, args: &Args) -> Result<(), String> {
     let text = args.get(0);
     let value = number(text)
-        .ok_or_else(|| format!("LimitRequestBody argument \"{text}\" is not parsable."))?;
+        .ok_or_else(|| format!("LimitRequestBody requires a non-negative integer. (\"{text}\")"))?;
     b.layer().limit_body = Some(value);
     Ok(())
 }
 
 /// `LimitInternalRecursion redirects [subrequests]`
 pub fn limit_internal_recursion(b: &mut Build, args: &Args) -> Result<(), String> {
-    for word in &args.words {
+    for (word, what) in args.words.iter().zip(["recursion", "subrequest"]) {
         if number::<u32>(word).is_none_or(|n| n == 0) {
             return Err(format!(
-                "The redirect and recursion limits must be greater than zero, not \"{word}\"."
+                "The {what} limit must be greater than zero. (\"{word}\")"
             ));
         }
     }
@@ -93,24 +93,25 @@ pub fn limit_internal_recursion(b: &mut Build, args: &Args) -> Result<(), String
 pub fn request_read_timeout(b: &mut Build, args: &Args) -> Result<(), String> {
     let mut value = b.server().read_timeout.unwrap_or_default();
     for word in &args.words {
-        read_stage(&mut value, word)?;
+        read_stage(&mut value, word).map_err(|e| format!("RequestReadTimeout: {word}: {e}"))?;
     }
     b.server().read_timeout = Some(value);
     Ok(())
 }
 
 fn read_stage(all: &mut ReadTimeout, word: &str) -> Result<(), String> {
-    let wrong = || {
-        format!(
-            "Invalid RequestReadTimeout parameter \"{word}\"; write header=20-40,MinRate=500, body=20,MinRate=500 or handshake=0"
-        )
-    };
+    let wrong =
+        || "write header=20-40,MinRate=500 or body=20,MinRate=500 or handshake=0".to_string();
     let (key, value) = word.split_once('=').ok_or_else(wrong)?;
     let stage = match key.to_ascii_lowercase().as_str() {
         "handshake" => &mut all.handshake,
         "header" => &mut all.header,
         "body" => &mut all.body,
-        _ => return Err(format!("Unknown RequestReadTimeout parameter: {word}")),
+        _ => {
+            return Err(
+                "Unknown RequestReadTimeout parameter; there are handshake, header and body".into(),
+            );
+        }
     };
     let (times, rate) = match value.split_once(',') {
         Some((times, rate)) => (times, Some(rate)),
@@ -124,7 +125,7 @@ fn read_stage(all: &mut ReadTimeout, word: &str) -> Result<(), String> {
                 return Err(wrong());
             }
             number::<u32>(n).filter(|n| *n > 0).ok_or_else(|| {
-                format!("Minimum data rate must be at least 1 byte per second: {word}")
+                "the minimum data rate must be at least 1 byte per second".to_string()
             })?
         }
     };
@@ -138,14 +139,10 @@ fn read_stage(all: &mut ReadTimeout, word: &str) -> Result<(), String> {
     };
     if let Some(max) = max {
         if rate == 0 {
-            return Err(format!(
-                "Must set MinRate when a range of times is given: {word}"
-            ));
+            return Err("Must set MinRate option if using timeout range".into());
         }
         if max <= start {
-            return Err(format!(
-                "Maximum timeout must be larger than initial timeout: {word}"
-            ));
+            return Err("Maximum timeout must be larger than initial timeout".into());
         }
     }
     *stage = ReadStage {
@@ -163,7 +160,7 @@ pub fn trace_enable(b: &mut Build, args: &Args) -> Result<(), String> {
         Some(true) => TraceEnable::On,
         Some(false) => TraceEnable::Off,
         None if word.eq_ignore_ascii_case("extended") => TraceEnable::Extended,
-        None => return Err("TraceEnable must be one of 'off', 'on', or 'extended'".into()),
+        None => return Err("TraceEnable must be one of 'on', 'off', or 'extended'".into()),
     };
     b.server().trace = Some(value);
     Ok(())

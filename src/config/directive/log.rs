@@ -44,7 +44,7 @@ pub fn log_level(b: &mut Build, args: &Args) -> Result<(), String> {
                 levels.modules.clear();
             }
             Some((module, text)) => {
-                let level = level(text)?;
+                let level = level(text).map_err(|e| format!("{word}: {e}"))?;
                 let name = module_name(module);
                 if !known_module(b, &name) {
                     return Err(format!("Cannot find module {module}"));
@@ -153,6 +153,9 @@ fn access_log(b: &mut Build, args: &Args) -> Result<LogDraft, String> {
 
 fn condition(text: &str) -> Result<(String, bool), String> {
     let (key, value) = text.split_once('=').unwrap_or((text, ""));
+    if key.eq_ignore_ascii_case("env") && value.trim_start_matches('!').is_empty() {
+        return Err("missing environment variable name".into());
+    }
     if key.eq_ignore_ascii_case("env") && value.trim_start_matches('!') != "" {
         return Ok(match value.strip_prefix('!') {
             Some(name) => (name.to_string(), false),

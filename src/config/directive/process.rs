@@ -56,7 +56,7 @@ fn addresses(word: &str) -> Result<(Vec<SocketAddr>, bool), String> {
     }
     let port = match number::<u16>(port) {
         Some(p) if p > 0 => p,
-        _ if word.contains('.') && !word.contains(':') => {
+        _ if !word.contains(':') && !word.bytes().all(|c| c.is_ascii_digit()) => {
             return Err("Port must be specified".into());
         }
         _ => return Err(wrong()),
@@ -142,20 +142,21 @@ fn check_id(name: &str, what: &str) -> Result<(), String> {
     if known {
         Ok(())
     } else {
-        Err(format!("AH00543: bad {what} name {name}"))
+        let number = if what == "user" { "AH00543" } else { "AH00544" };
+        Err(format!("{number}: muster: bad {what} name {name}"))
     }
 }
 
 /// `StartServers n`
 pub fn start_servers(b: &mut Build, args: &Args) -> Result<(), String> {
-    let n = at_least_one(b, "StartServers", args)?;
+    let n = at_least_one(b, "AH00184", "StartServers", args)?;
     b.draft.process.start_servers = Some(n);
     Ok(())
 }
 
 /// `ServerLimit n`
 pub fn server_limit(b: &mut Build, args: &Args) -> Result<(), String> {
-    let mut n = at_least_one(b, "ServerLimit", args)?;
+    let mut n = at_least_one(b, "AH00177", "ServerLimit", args)?;
     if n > MAX_SERVER_LIMIT {
         b.warn(format!(
             "ServerLimit of {n} exceeds the limit of {MAX_SERVER_LIMIT} children, decreasing to it"
@@ -168,7 +169,7 @@ pub fn server_limit(b: &mut Build, args: &Args) -> Result<(), String> {
 
 /// `MaxRequestWorkers n`
 pub fn max_request_workers(b: &mut Build, args: &Args) -> Result<(), String> {
-    let n = at_least_one(b, "MaxRequestWorkers", args)?;
+    let n = at_least_one(b, "AH00182", "MaxRequestWorkers", args)?;
     b.draft.process.max_request_workers = Some(n);
     Ok(())
 }
@@ -223,10 +224,12 @@ fn path(args: &Args) -> Result<PathBuf, String> {
     }
 }
 
-fn at_least_one(b: &mut Build, name: &str, args: &Args) -> Result<u32, String> {
+fn at_least_one(b: &mut Build, code: &str, name: &str, args: &Args) -> Result<u32, String> {
     let n: u32 = number(args.get(0)).ok_or_else(|| not_a_number(name, args))?;
     if n == 0 {
-        b.warn(format!("{name} of 0 not allowed, increasing to 1."));
+        b.warn(format!(
+            "{code}: WARNING: {name} of 0 not allowed, increasing to 1."
+        ));
         return Ok(1);
     }
     Ok(n)

@@ -70,10 +70,12 @@ fn cookie_pair(b: &Build, args: &Args) -> Result<(String, String), String> {
                 b.directive
             ));
         }
-        return Err(format!(
-            "{}: interpolate is not there in this version of muster",
-            b.directive
-        ));
+        if args.words.iter().any(|w| w.contains("${")) {
+            return Err(format!(
+                "{}: variables (interpolate) are not there in this version of muster",
+                b.directive
+            ));
+        }
     }
     Ok((args.get(0).to_string(), args.get(1).to_string()))
 }
@@ -123,18 +125,19 @@ pub fn proxy_via(b: &mut Build, args: &Args) -> Result<(), String> {
 
 /// `ProxyErrorOverride Off|On [code ...]`; the codes of several lines come together.
 pub fn proxy_error_override(b: &mut Build, args: &Args) -> Result<(), String> {
-    let on = flag(args.get(0)).ok_or("ProxyErrorOverride first parameter must be On or Off")?;
+    let on =
+        flag(args.get(0)).ok_or("ProxyErrorOverride first parameter must be one of: off | on")?;
     let mut codes = Vec::new();
     for word in args.rest(1) {
         let code = number::<u16>(word)
             .filter(|c| (400..=599).contains(c))
             .ok_or_else(|| {
-                format!("ProxyErrorOverride: invalid status code \"{word}\"; codes are 400 to 599")
+                format!("ProxyErrorOverride: status codes to intercept must be valid HTTP Status Codes >=400 && <600 (\"{word}\")")
             })?;
         codes.push(code);
     }
     if !on && !codes.is_empty() {
-        return Err("ProxyErrorOverride Off takes no status codes".into());
+        return Err("ProxyErrorOverride: status codes must follow a value of 'on'".into());
     }
     let layer = b.layer();
     let mut value = layer.error_override.take().unwrap_or_default();
@@ -226,7 +229,7 @@ pub fn proxy_block(b: &mut Build, args: &Args) -> Result<(), String> {
 pub fn proxy_source_address(b: &mut Build, args: &Args) -> Result<(), String> {
     let value = args.get(0).parse().map_err(|_| {
         format!(
-            "ProxySourceAddress must be an IP address of this machine, not \"{}\"",
+            "ProxySourceAddress invalid value: \"{}\" is no IP address",
             args.get(0)
         )
     })?;

@@ -21,7 +21,8 @@ fn open_virtual_host(b: &mut Build, args: &Args) -> Result<(), String> {
         match host_addresses(word) {
             Ok(found) if found.is_empty() => {
                 b.warn(format!(
-                    "AH00547: Could not resolve host name {word} -- ignoring!"
+                    "AH00547: Could not resolve host name {} -- ignoring!",
+                    split_address(word).map_or(word.as_str(), |(host, _)| host)
                 ));
             }
             Ok(found) => addresses.extend(found),
@@ -136,7 +137,7 @@ fn open(b: &mut Build, name: &'static str, kind: SectionKind, matcher: Matcher, 
 }
 
 /// Either `~ re` or a plain argument: (argument, is it an expression).
-fn tilde(args: &Args) -> Result<(&str, bool), String> {
+fn tilde<'a>(b: &Build, args: &'a Args) -> Result<(&'a str, bool), String> {
     let (text, regex, used) = match args.opt(0) {
         Some("~") => (args.get(1), true, 2),
         _ => (args.get(0), false, 1),
@@ -146,7 +147,8 @@ fn tilde(args: &Args) -> Result<(&str, bool), String> {
     }
     if args.len() > used {
         return Err(format!(
-            "Multiple arguments are not (yet) supported: \"{}\" stands behind \"{text}\"; quote an argument that holds blanks",
+            "Multiple <{}> arguments not (yet) supported. (\"{}\" stands behind \"{text}\"; quote an argument that holds blanks)",
+            b.directive,
             args.get(used)
         ));
     }
@@ -176,7 +178,7 @@ pub fn is_wild(text: &str) -> bool {
 }
 
 fn open_location(b: &mut Build, args: &Args) -> Result<(), String> {
-    let (text, is_regex) = tilde(args)?;
+    let (text, is_regex) = tilde(b, args)?;
     let matcher = if is_regex {
         regex(text)?
     } else {
@@ -192,14 +194,14 @@ fn open_location(b: &mut Build, args: &Args) -> Result<(), String> {
 }
 
 fn open_location_match(b: &mut Build, args: &Args) -> Result<(), String> {
-    let text = only(args)?;
+    let text = only(b, args)?;
     let matcher = regex(text)?;
     open(b, "LocationMatch", SectionKind::Location, matcher, text);
     Ok(())
 }
 
 fn open_directory(b: &mut Build, args: &Args) -> Result<(), String> {
-    let (text, is_regex) = tilde(args)?;
+    let (text, is_regex) = tilde(b, args)?;
     if is_regex {
         let matcher = regex(text)?;
         open(b, "Directory", SectionKind::DirectoryMatch, matcher, text);
@@ -224,7 +226,7 @@ fn open_directory(b: &mut Build, args: &Args) -> Result<(), String> {
 }
 
 fn open_directory_match(b: &mut Build, args: &Args) -> Result<(), String> {
-    let text = only(args)?;
+    let text = only(b, args)?;
     let matcher = regex(text)?;
     open(
         b,
@@ -237,7 +239,7 @@ fn open_directory_match(b: &mut Build, args: &Args) -> Result<(), String> {
 }
 
 fn open_files(b: &mut Build, args: &Args) -> Result<(), String> {
-    let (text, is_regex) = tilde(args)?;
+    let (text, is_regex) = tilde(b, args)?;
     let matcher = if is_regex {
         regex(text)?
     } else {
@@ -248,7 +250,7 @@ fn open_files(b: &mut Build, args: &Args) -> Result<(), String> {
 }
 
 fn open_files_match(b: &mut Build, args: &Args) -> Result<(), String> {
-    let text = only(args)?;
+    let text = only(b, args)?;
     let matcher = regex(text)?;
     open(b, "FilesMatch", SectionKind::Files, matcher, text);
     Ok(())
@@ -256,7 +258,7 @@ fn open_files_match(b: &mut Build, args: &Args) -> Result<(), String> {
 
 fn open_proxy(b: &mut Build, args: &Args) -> Result<(), String> {
     if args.opt(0) == Some("~") {
-        let (text, _) = tilde(args)?;
+        let (text, _) = tilde(b, args)?;
         let matcher = regex(text)?;
         open(b, "Proxy", SectionKind::Proxy, matcher, text);
         return Ok(());
@@ -277,7 +279,7 @@ fn open_proxy(b: &mut Build, args: &Args) -> Result<(), String> {
         } else if !text.contains(':') {
             Err("<Proxy> arguments are not supported for non url.".to_string())
         } else {
-            super::balancer::configure(b, text, parameters, "<Proxy>")
+            super::balancer::configure(b, text, parameters, "<Proxy")
         };
     }
     open(b, "Proxy", SectionKind::Proxy, plain_or_wild(text), text);
@@ -288,7 +290,7 @@ fn open_proxy_match(b: &mut Build, args: &Args) -> Result<(), String> {
     if args.len() > 1 {
         return Err("Multiple <ProxyMatch> arguments not (yet) supported.".into());
     }
-    let text = only(args)?;
+    let text = only(b, args)?;
     let matcher = regex(text)?;
     open(b, "ProxyMatch", SectionKind::Proxy, matcher, text);
     Ok(())
@@ -322,11 +324,12 @@ fn limit(b: &mut Build, args: &Args, name: &'static str, except: bool) -> Result
     Ok(())
 }
 
-fn only(args: &Args) -> Result<&str, String> {
+fn only<'a>(b: &Build, args: &'a Args) -> Result<&'a str, String> {
     match args.opt(0) {
         Some(text) if args.len() == 1 && !text.is_empty() => Ok(text),
         Some(text) if !text.is_empty() => Err(format!(
-            "Multiple arguments are not (yet) supported: \"{}\" stands behind \"{text}\"; quote an argument that holds blanks",
+            "Multiple <{}> arguments not (yet) supported. (\"{}\" stands behind \"{text}\"; quote an argument that holds blanks)",
+            b.directive,
             args.get(1)
         )),
         _ => Err("directive requires additional arguments".into()),

@@ -42,7 +42,7 @@ fn parse_name(text: &str) -> Result<(Option<String>, String, Option<u16>), Strin
     let port = match port {
         None => None,
         Some(p) => Some(number::<u16>(p).filter(|n| *n > 0).ok_or_else(|| {
-            format!("The port number \"{p}\" is outside the appropriate range (i.e., 1..65535).")
+            format!("The port number \"{text}\" is outside the appropriate range (i.e., 1..65535).")
         })?),
     };
     Ok((scheme, host.to_ascii_lowercase(), port))

@@ -46,10 +46,22 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
             p.timeout = Some(positive(value, Unit::Seconds, "Timeout", "second")?);
         }
         "connectiontimeout" => {
-            p.connection_timeout = Some(time(value, Unit::Seconds, "Connectiontimeout")?);
+            p.connection_timeout = Some(time(
+                value,
+                Unit::Seconds,
+                "Connectiontimeout",
+                "Connectiontimeout",
+            )?);
         }
-        "acquire" => p.acquire = Some(time(value, Unit::Millis, "Acquire timeout")?),
-        "ping" => p.ping = Some(time(value, Unit::Seconds, "Ping/Pong timeout")?),
+        "acquire" => p.acquire = Some(time(value, Unit::Millis, "Acquire timeout", "Acquire")?),
+        "ping" => {
+            p.ping = Some(time(
+                value,
+                Unit::Seconds,
+                "Ping/Pong timeout",
+                "Ping/Pong timeout",
+            )?)
+        }
         "min" => p.min = number(value).ok_or("Min must be a positive number")?,
         "max" => p.max = Some(number(value).ok_or("Max must be a positive number")?),
         "smax" => p.smax = Some(number(value).ok_or("Smax must be a positive number")?),
@@ -177,14 +189,14 @@ fn positive(value: &str, unit: Unit, name: &str, least: &str) -> Result<Duration
         .ok_or_else(|| format!("{name} must be at least one {least}"))
 }
 
-fn time(value: &str, unit: Unit, name: &str) -> Result<Duration, String> {
+fn time(value: &str, unit: Unit, name: &str, short: &str) -> Result<Duration, String> {
     let Some(d) = interval(value, unit) else {
         return Err(format!(
             "{name} has wrong format; write digits and ms, s, mi or h"
         ));
     };
     if d.is_zero() {
-        return Err(format!("{name} must be at least one ms"));
+        return Err(format!("{short} must be at least one millisecond"));
     }
     Ok(d)
 }
@@ -197,7 +209,9 @@ fn address_ttl(value: &str) -> Result<Option<Duration>, String> {
     interval(value, Unit::Seconds)
         .filter(|d| d.subsec_nanos() == 0 && d.as_secs() <= 0x7fff_ffff)
         .map(Some)
-        .ok_or_else(|| "AddressTTL must be -1 or a whole number of seconds".into())
+        .ok_or_else(|| {
+            "AddressTTL must be -1 or a number of seconds not exceeding (2147483647)".into()
+        })
 }
 
 /// A buffer's size: 0 for `default`, else at least 512.
