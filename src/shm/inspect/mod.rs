@@ -1,0 +1,92 @@
+//! `muster scoreboard`: the table read from outside, from a copy of the file.
+//!
+//! Never takes a lock and never maps the file, so it disturbs nobody and a file that is cut or
+//! changed meanwhile harms nothing. Works without a running server.
+
+mod json;
+mod people;
+mod read;
+mod watch;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+pub use read::{InspectError, read};
+
+use super::snapshot::Snapshot;
+
+/// The command `muster scoreboard [--json | --watch] [FILE]`; `default` is the configured
+/// ScoreBoardFile. Gives the exit code: 0, 1 when the file cannot be shown, 2 for wrong words.
+pub fn main(args: &[OsString], default: &Path) -> i32 {
+    let mut json = false;
+    let mut watching = false;
+    let mut file: Option<PathBuf> = None;
+    for arg in args {
+        match arg.to_str() {
+            Some("--json") => json = true,
+            Some("--watch") => watching = true,
+            Some("--help" | "-h") => {
+                return show(USAGE);
+            }
+            Some(word) if word.starts_with("--") => {
+                eprintln!(
+                    "muster scoreboard: unknown word {word}\n{}",
+                    USAGE.trim_end()
+                );
+                return 2;
+            }
+            _ if file.is_none() => file = Some(PathBuf::from(arg)),
+            _ => {
+                eprintln!("muster scoreboard: only one file\n{}", USAGE.trim_end());
+                return 2;
+            }
+        }
+    }
+    if json && watching {
+        eprintln!("muster scoreboard: --json or --watch, not both");
+        return 2;
+    }
+    let path = file.unwrap_or_else(|| default.to_owned());
+    if watching {
+        return watch::watch(&path);
+    }
+    match read(&path) {
+        Ok(snapshot) if json => show(&json::text(&snapshot)),
+        Ok(snapshot) => show(&people::text(&snapshot)),
+        Err(e) => {
+            eprintln!("muster scoreboard: {e}");
+            1
+        }
+    }
+}
+
+const USAGE: &str = "\
+usage: muster scoreboard [--json | --watch] [FILE]
+  prints what all processes of a running muster are doing, from its ScoreBoardFile
+  --json   for programs
+  --watch  again each second, until q or Ctrl-C
+  FILE     another ScoreBoardFile than the configured one
+";
+
+fn show(text: &str) -> i32 {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => 0,
+        // The reader went away (`| head`): nothing to complain about.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => 0,
+        Err(e) => {
+            eprintln!("muster scoreboard: cannot write: {e}");
+            1
+        }
+    }
+}
+
+/// Whether the supervisor that wrote the table still runs. It is only looked at, never signalled:
+/// the number comes from the file.
+fn alive(snapshot: &Snapshot) -> bool {
+    snapshot.supervisor > 0 && Path::new(&format!("/proc/{}", snapshot.supervisor)).exists()
+}
+
+#[cfg(test)]
+mod tests;
