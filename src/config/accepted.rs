@@ -147,3 +147,46 @@ pub fn add_handler(b: &mut Build, args: &Args) -> Result<(), String> {
         args.get(0)
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::build::{Invocation, load};
+
+    #[test]
+    fn only_what_changes_nothing_is_taken() {
+        let complaints = |line: &str| {
+            let loaded = load(&Invocation {
+                file: Some("/dev/null".into()),
+                before: vec![line.to_string()],
+                skip_document_root: true,
+                ..Invocation::default()
+            });
+            let all = loaded.complaints.iter();
+            all.map(|c| c.text.clone())
+                .filter(|t| !t.contains("AH0"))
+                .collect::<Vec<_>>()
+        };
+        for line in [
+            "RewriteEngine off",
+            "SSLEngine Off",
+            "UserDir disabled",
+            "SetOutputFilter DEFLATE;BROTLI_COMPRESS",
+            "AddHandler type-map var",
+            "RegexDefaultOptions +DOTALL DOLLAR_ENDONLY",
+        ] {
+            assert_eq!(complaints(line), [""; 0], "{line}");
+        }
+        for line in [
+            "RewriteEngine on",
+            "SSLEngine optional",
+            "UserDir enabled x",
+            "SetOutputFilter DEFLATE;INCLUDES",
+            "AddHandler cgi-script .cgi",
+            "RegexDefaultOptions EXTENDED",
+        ] {
+            assert_eq!(complaints(line).len(), 1, "{line}");
+        }
+        assert!(complaints("RewriteEngine on")[0].contains("switch rewriting rules on"));
+    }
+}

@@ -10,6 +10,7 @@ pub mod condition;
 pub mod diagnostic;
 pub mod directive;
 pub mod draft;
+pub mod dump;
 pub mod execute;
 pub mod frame;
 pub mod glob;

@@ -25,6 +25,8 @@ mod section;
 /// The most faults that one run shows, and the most directives it reads.
 const MAX_COMPLAINTS: usize = 500;
 const MAX_NODES: usize = 1_000_000;
+/// The most uses of macros.
+const MAX_USES: usize = 100_000;
 /// How deep sections may be nested.
 const MAX_NESTING: usize = 128;
 
@@ -104,6 +106,7 @@ struct Reader<'a> {
     empty_arguments: bool,
     bytes: usize,
     nodes: usize,
+    uses: usize,
     /// Too much went wrong, or there is too much of it: reading has ended.
     stopped: bool,
 }
@@ -145,6 +148,7 @@ impl<'a> Reader<'a> {
             empty_arguments: true,
             bytes: 0,
             nodes: 0,
+            uses: 0,
             stopped: false,
         }
     }

@@ -9,7 +9,7 @@ use super::super::macros;
 use super::super::modules::{self, Standing};
 use super::super::registry::{self, foreign};
 use super::super::span::Span;
-use super::{Reader, Source, absolute};
+use super::{MAX_USES, Reader, Source, absolute};
 
 impl Reader<'_> {
     /// Executes the directive with this name (as the table spells it).
@@ -176,6 +176,12 @@ impl Reader<'_> {
             );
         }
         let (described, lines) = found.used(&values, span)?;
+        self.uses += 1;
+        if self.uses > MAX_USES {
+            let text = format!("macros are used more than {MAX_USES} times");
+            self.stop(Some(span), text);
+            return Ok(());
+        }
         self.bytes += lines.iter().map(|l| l.text.len() + 1).sum::<usize>();
         if self.bytes > include::MAX_BYTES {
             self.stop(

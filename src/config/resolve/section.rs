@@ -100,7 +100,7 @@ impl Reader<'_> {
     /// at but the brackets.
     fn skip(&mut self, name: &str, span: Span, source: &mut Source<'_>) {
         let mut waiting = vec![name.to_string()];
-        while let Some(line) = source.lines.next() {
+        for line in source.lines.by_ref() {
             self.note_loads(&line.text);
             let Some((word, _)) = bracket(&line) else {
                 continue;
