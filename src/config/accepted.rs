@@ -13,7 +13,7 @@ pub fn only_off(b: &mut Build, args: &Args) -> Result<(), String> {
     let (module, help) = found.map_or(("", ""), |d| (d.module, d.help));
     let help = help.get(..1).unwrap_or("").to_lowercase() + help.get(1..).unwrap_or("");
     Err(format!(
-        "{} ({module}) is not there in muster yet but as Off: it would {help}",
+        "{} ({module}) is there only as Off in muster so far: otherwise it would {help}",
         b.directive
     ))
 }
@@ -89,7 +89,7 @@ pub fn user_dir(_: &mut Build, args: &Args) -> Result<(), String> {
     if args.len() == 1 && args.get(0).eq_ignore_ascii_case("disabled") {
         return Ok(());
     }
-    Err("UserDir (mod_userdir) is not there in muster yet but as disabled: it would serve directories of the machine's users".to_string())
+    Err("UserDir (mod_userdir) is there only as disabled in muster so far: otherwise it would serve directories of the machine's users".to_string())
 }
 
 /// `SetOutputFilter FILTER[;FILTER...]`

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use super::build::Loaded;
 use super::modules::{self, Standing};
 use super::registry::{self, ArgSpec, Class, Directive};
 use super::settings::{HostAddress, LogTarget, Server, Settings};
@@ -88,12 +87,17 @@ fn shown(address: &HostAddress) -> String {
     }
 }
 
-/// `DUMP_RUN_CFG`: values of the whole instance. `ids` turns names of a user and a group into
-/// numbers, where the system knows them.
-pub fn run_cfg(
-    settings: &Settings,
-    ids: impl FnOnce(Option<&str>, Option<&str>) -> (Option<u32>, Option<u32>),
-) -> String {
+/// Whom children run as, for [`run_cfg`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Who {
+    /// The user's name and number, where known.
+    pub user: Option<(String, u32)>,
+    /// The group's number, where known.
+    pub gid: Option<u32>,
+}
+
+/// `DUMP_RUN_CFG`: values of the whole instance.
+pub fn run_cfg(settings: &Settings, who: Who) -> String {
     let process = &settings.process;
     let main = &settings.servers[0];
     let error_log = match settings.log_targets.get(main.error_log.index()) {
@@ -128,19 +132,12 @@ pub fn run_cfg(
             None => format!("Define: {name}"),
         });
     }
-    let (uid, gid) = ids(process.user.as_deref(), process.group.as_deref());
-    let id = |n: Option<u32>| n.map_or("-1".to_string(), |n| n.to_string());
-    let name = |n: &Option<String>| n.clone().unwrap_or_else(|| "#-1".to_string());
-    line(format!(
-        "User: name=\"{}\" id={}",
-        name(&process.user),
-        id(uid)
-    ));
-    line(format!(
-        "Group: name=\"{}\" id={}",
-        name(&process.group),
-        id(gid)
-    ));
+    let unknown = || ("#-1".to_string(), u32::MAX);
+    let (user, uid) = who.user.unwrap_or_else(unknown);
+    let gid = who.gid.unwrap_or(u32::MAX);
+    let group = process.group.clone().unwrap_or_else(|| format!("#{gid}"));
+    line(format!("User: name=\"{user}\" id={uid}"));
+    line(format!("Group: name=\"{group}\" id={gid}"));
     out
 }
 
@@ -181,9 +178,9 @@ pub fn includes(files: &[(u32, u32, PathBuf)]) -> String {
 }
 
 /// `DUMP_CONFIG`: the directives as read, with their files and lines.
-pub fn config(loaded: &Loaded) -> String {
+pub fn config(tree: &[Node]) -> String {
     let mut out = String::new();
-    nodes(&loaded.tree, 0, &mut String::new(), &mut out);
+    nodes(tree, 0, &mut String::new(), &mut out);
     out
 }
 

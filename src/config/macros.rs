@@ -53,13 +53,13 @@ impl Macro {
             }
             if !made.body.iter().any(|l| l.text.contains(p.as_str())) {
                 warnings.push(format!(
-                    "{described}: argument '{p}' (#{}) never used",
+                    "AH02800: {described}: argument '{p}' (#{}) never used",
                     i + 1
                 ));
             }
         }
         if made.body.is_empty() {
-            warnings.push(format!("{described}: empty contents"));
+            warnings.push(format!("AH02799: {described}: empty contents"));
         }
         Ok((made, warnings))
     }

@@ -289,7 +289,10 @@ impl<'a> Reader<'a> {
         let lookup = |name: &str| self.value(name);
         let out = variables::expand(text, &lookup, &mut |n| missing.push(n.to_string()));
         for name in missing {
-            self.warn(span, format!("Config variable ${{{name}}} is not defined"));
+            self.warn(
+                span,
+                format!("AH00111: Config variable ${{{name}}} is not defined"),
+            );
         }
         out
     }

@@ -179,7 +179,7 @@ table! {
     module "mod_usertrack":
     "CookieDomain" [SVDH] One "" "Name the domain of tracking cookies" => NotThere;
     "CookieExpires" [SVDH] One "" "Bound the life of tracking cookies" => NotThere;
-    "CookieHTTPOnly" [SVDH] Flag "Off" "Hide tracking cookies from scripts" => NotThere;
+    "CookieHttpOnly" [SVDH] Flag "Off" "Hide tracking cookies from scripts" => NotThere;
     "CookieName" [SVDH] One "Apache" "Name the tracking cookie" => NotThere;
     "CookieSameSite" [SVDH] One "" "Restrict tracking cookies to one site" => NotThere;
     "CookieSecure" [SVDH] Flag "Off" "Send tracking cookies over TLS only" => NotThere;

@@ -92,7 +92,7 @@ table! {
         => Works(limits::limit_request_body);
     "LimitRequestFields" [SV] One "100" "Bound the number of request fields"
         => Works(limits::limit_request_fields);
-    "LimitRequestFieldSize" [SV] One "8190" "Bound the size of one request field"
+    "LimitRequestFieldsize" [SV] One "8190" "Bound the size of one request field"
         => Works(limits::limit_request_field_size);
     "LimitRequestLine" [SV] One "8190" "Bound the size of the request line"
         => Works(limits::limit_request_line);
@@ -162,7 +162,7 @@ table! {
         => Works(server::strict_host_check);
     "ThreadStackSize" [S] One "" "Choose the stack size of threads"
         => NoMeaning("a child serves all its connections on one stack");
-    "TimeOut" [SV] One "60" "Bound each wait for a client or a backend" => Works(limits::timeout);
+    "Timeout" [SV] One "60" "Bound each wait for a client or a backend" => Works(limits::timeout);
     "TraceEnable" [SV] One "Off" "Answer the method TRACE" => Works(limits::trace_enable);
     "UnDefine" [SVD] One "" "Take back a name that Define gave" => OnRead;
     "UseCanonicalName" [SVD] One "Off" "Choose the name in redirects to this server"

@@ -100,7 +100,7 @@ table! {
     "CharsetOptions" [SVDH] Each "" "Choose how character sets are changed" => NotThere;
     "CharsetSourceEnc" [SVDH] One "" "Name the character set of files" => NotThere;
     module "mod_deflate":
-    "DeflateAlterETag" [SV] One "AddSuffix" "Choose what compression does to ETags"
+    "DeflateAlterEtag" [SV] One "AddSuffix" "Choose what compression does to ETags"
         => NotYet("answers are not compressed");
     "DeflateBufferSize" [SV] One "8096" "Choose the block size of compression"
         => NotYet("answers are not compressed");
@@ -145,7 +145,7 @@ table! {
     module "mod_proxy_html":
     "ProxyHTMLBufSize" [SVD] One "8192" "Choose the buffer of the HTML rewriter" => NotThere;
     "ProxyHTMLCharsetOut" [SVD] One "" "Choose the character set of rewritten HTML" => NotThere;
-    "ProxyHTMLDocType" [SVD] OneOrTwo "" "Put a document type before rewritten HTML" => NotThere;
+    "ProxyHTMLDoctype" [SVD] OneOrTwo "" "Put a document type before rewritten HTML" => NotThere;
     "ProxyHTMLEnable" [SVD] Flag "Off" "Rewrite links in HTML from backends"
         => Works(accepted::only_off);
     "ProxyHTMLEvents" [SVD] Each "" "List the event attributes to rewrite in HTML" => NotThere;

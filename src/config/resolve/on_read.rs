@@ -108,7 +108,7 @@ impl Reader<'_> {
         };
         self.seen.loads_mpm |= module.is_mpm();
         if module.standing == Standing::Static {
-            let text = format!("module {name} is already loaded, skipping");
+            let text = format!("AH01574: module {name} is already loaded, skipping");
             self.warn(span, text);
             return Ok(());
         }
@@ -117,7 +117,10 @@ impl Reader<'_> {
             return Ok(());
         }
         if self.is_loaded(module) {
-            self.warn(span, format!("module {name} is already loaded, skipping"));
+            self.warn(
+                span,
+                format!("AH01574: module {name} is already loaded, skipping"),
+            );
             return Ok(());
         }
         if module.is_mpm()
@@ -172,7 +175,11 @@ impl Reader<'_> {
         {
             self.warn(
                 span,
-                format!("{} used with empty argument #{}", found.described(), i + 1),
+                format!(
+                    "AH02798: {} used with empty argument #{}",
+                    found.described(),
+                    i + 1
+                ),
             );
         }
         let (described, lines) = found.used(&values, span)?;

@@ -239,10 +239,9 @@ impl Reader<'_> {
                     self.warn(&span, text);
                 }
                 if let Some(old) = self.macros.get(&made.name) {
-                    let Span { file, line } = &span;
                     let text = format!(
-                        "{} multiply defined, redefined on line {line} of \"{file}\"",
-                        old.described()
+                        "AH02802: macro '{}' multiply defined: defined on line {} of \"{}\", redefined on line {} of \"{}\"",
+                        old.name, old.span.line, old.span.file, span.line, span.file
                     );
                     self.warn(&span, text);
                 }
