@@ -47,7 +47,7 @@ fn parameterless(routes: &Routes, req: &Request) -> Result<Option<Rc<Layer>>, To
         return Ok(None);
     }
     let set = inner.joined(&locations);
-    Ok(Some(table.layer(server, &set, trace)))
+    Ok(Some(table.layer(server, &set)))
 }
 
 async fn admit(room: &Room, req: &mut Request, layer: &Layer) -> Result<(), Fault> {

@@ -19,11 +19,13 @@ pub fn redirect(routes: &Routes, req: &Request, list: &[Redirect]) -> Result<Map
     for rule in list {
         let found = redirected(req, rule)?;
         routes.trace.tried(&rule.span, found.is_some(), || {
-            format!(
-                "Redirect {} {:?}",
-                rule.status,
-                rule.to.as_deref().unwrap_or("-")
-            )
+            let from = match &rule.from {
+                RedirectFrom::Prefix(prefix) => shown(prefix),
+                RedirectFrom::Match(pattern) => format!("~ {}", pattern.text()),
+                RedirectFrom::Section => "(all of the section)".into(),
+            };
+            let to = rule.to.as_deref().unwrap_or("");
+            format!("Redirect {} {from} {to}", rule.status)
         });
         let Some(target) = found else {
             continue;

@@ -131,7 +131,7 @@ fn choose(routes: &Routes, req: &mut Request) -> Result<(), Fault> {
     routes
         .trace
         .step(Some(&settings.span), super::trace::Verdict::Matched, || {
-            format!("virtual host {} ({found:?})", settings.name)
+            format!("{}, {}", settings.name, found.words())
         });
     if let Some(name) = name
         && settings.strict_host_check

@@ -231,7 +231,7 @@ fn walk(routes: &Routes, req: &mut Request, path: &[u8]) -> Result<(), TooManySt
     let method = &req.head.method;
     req.sections.locations =
         table.locations(server, path, method, Some(&mut req.env), &routes.trace)?;
-    req.layer = table.layer(server, &req.sections.locations, &routes.trace);
+    req.layer = table.layer(server, &req.sections.locations);
     Ok(())
 }
 
@@ -246,7 +246,7 @@ fn inner_sections(routes: &Routes, req: &mut Request) -> Result<(), TooManySteps
     };
     if !req.sections.inner.is_empty() {
         let set = req.sections.inner.clone().joined(&req.sections.locations);
-        req.layer = table.layer(server, &set, trace);
+        req.layer = table.layer(server, &set);
     }
     Ok(())
 }

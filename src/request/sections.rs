@@ -13,7 +13,7 @@ use crate::config::pattern::{Pattern, TooManySteps};
 use crate::config::settings::{Matcher, Section, SectionKind, Server};
 
 use super::env::Env;
-use super::trace::{Trace, Verdict, shown};
+use super::trace::{Trace, shown};
 use crate::config::glob;
 
 /// At most so many merged layers are kept per server; then all are forgotten.
@@ -290,16 +290,13 @@ impl Table {
     }
 
     /// What the base and the sections of `set` say together.
-    pub fn layer(&self, server: &Server, set: &Set, trace: &Trace) -> Rc<Layer> {
+    pub fn layer(&self, server: &Server, set: &Set) -> Rc<Layer> {
         if set.is_empty() {
             return self.base.clone();
         }
         if let Some(known) = self.memo.borrow().get(set.0.as_slice()) {
             return known.clone();
         }
-        trace.step(None, Verdict::Note, || {
-            format!("{} sections merged", set.0.len())
-        });
         let mut layer = Layer::clone(&self.base);
         let mut rest = set.0.as_slice();
         while let [no, behind @ ..] = rest {

@@ -51,6 +51,20 @@ pub enum Found {
     First,
 }
 
+impl Found {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Found::Main => "the main server: no virtual host has the address",
+            Found::Only => "the only one at the address",
+            Found::Name => "by its name",
+            Found::Literal => "by the address in its tag",
+            Found::Path => "by its ServerPath",
+            Found::First => "the first one at the address: none has the name",
+        }
+    }
+}
+
 impl Hosts {
     /// Sorts the virtual hosts of `settings`.
     pub fn new(settings: &Settings) -> Hosts {
