@@ -31,6 +31,8 @@ pub mod vhost;
 #[cfg(test)]
 mod map_tests;
 #[cfg(test)]
+mod run_tests;
+#[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, AnswerBody};

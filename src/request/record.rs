@@ -206,3 +206,46 @@ fn first_word(line: &[u8]) -> Option<&str> {
     (!word.is_empty() && word.iter().all(u8::is_ascii_graphic))
         .then(|| std::str::from_utf8(word).ok())?
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::phases::explain;
+    use super::super::tests::{head, info, pass, routes};
+    use super::*;
+    use crate::log::access::Format;
+
+    #[test]
+    fn a_proxied_exchange_is_logged_with_its_target() {
+        let routes = routes(|s| s.proxy.rules = vec![pass("/b/", "http://back.test/x/")]);
+        let fields = [("Host", "h.test:81"), ("Accept", "a"), ("Accept", "b")];
+        let (mut req, ..) = explain(&routes, head("GET", "/b/a%0ab?q=1", &fields), info());
+        req.env.set("BALANCER_NAME", "balancer://c");
+        let mut sent = Fields::default();
+        sent.push(b"Content-Type", b"text/html");
+        let outcome = Outcome {
+            status: 200,
+            fields: &sent,
+            body_sent: 7,
+            bytes_in: 100,
+            bytes_out: 207,
+            first_byte: None,
+            aborted: false,
+            kept: true,
+        };
+        let exchange = Exchange {
+            routes: &routes,
+            req: &req,
+            outcome: &outcome,
+        };
+        let format = "%h \"%r\" %>s %b %f %U%q %m %v %V:%p %X %k %R %I %O %{Accept}i \
+                      %{Content-Type}o %{BALANCER_NAME}e %{none}n";
+        let mut line = Vec::new();
+        Format::compile(format).unwrap().write(&mut line, &exchange);
+        assert_eq!(
+            String::from_utf8(line).unwrap(),
+            "192.0.2.1 \"GET /b/a%0ab?q=1 HTTP/1.1\" 200 7 \
+             proxy:http://back.test/x/a\\nb?q=1 /b/a\\nb?q=1 GET front.test h.test:81 + 0 \
+             proxy-server 100 207 a, b text/html balancer://c -\n"
+        );
+    }
+}
