@@ -46,7 +46,7 @@ pub(super) fn taker(
 /// How many more than the least loaded child one may have: enough that short connections do not
 /// make children pass the turn to each other all the time.
 fn slack(mine: u32) -> u32 {
-    2 + mine / 8
+    2 + mine / 16
 }
 
 #[cfg(test)]
