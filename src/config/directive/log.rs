@@ -171,8 +171,7 @@ fn condition(text: &str) -> Result<(String, bool), String> {
 }
 
 fn check_format(format: &str) -> Result<(), String> {
-    let _ = format;
-    Ok(())
+    crate::log::access::Format::compile(format).map(|_| ())
 }
 
 /// Where a log goes.
