@@ -70,7 +70,10 @@ fn one_backend_connection_serves_many_clients() {
 #[test]
 fn a_connection_that_the_backend_closed_is_no_clients_business() {
     let backend = Backend::with(|_| Reply::RawThenClose(format!("{}x", ok(1)).into()));
-    let server = in_front_of(&backend);
+    let server = proxy(&format!(
+        "MaxKeepAliveRequests 0\nProxyPass / http://127.0.0.1:{}/",
+        backend.port
+    ));
     let mut client = Client::connect(server.port);
     for _ in 0..200 {
         assert_eq!(client.get("/").unwrap().status, 200, "{}", server.story());

@@ -172,7 +172,14 @@ impl<'a> Reply<'a> {
             match source.poll_fill(cx) {
                 Poll::Ready(Ok(true)) => self.take(source),
                 Poll::Ready(Ok(false)) => self.finish(),
-                Poll::Ready(Err(fault)) => return Poll::Ready(Err(Cut::Source(fault))),
+                Poll::Ready(Err(fault)) => {
+                    // A part of the body came: it is passed on, so that the answer looks cut and
+                    // is not taken for another one. A source that failed fails again when asked.
+                    if self.body_sent > 0 {
+                        ready!(self.poll_write(cx, &[], &[])).map_err(Cut::Client)?;
+                    }
+                    return Poll::Ready(Err(Cut::Source(fault)));
+                }
                 Poll::Pending => {
                     // The head and what is there already must not wait for more.
                     return match ready!(self.poll_write(cx, &[], &[])) {

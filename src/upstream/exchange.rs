@@ -124,9 +124,7 @@ impl Exchange<'_> {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(state.ended(sending))),
                 Poll::Ready(Ok(_)) => state.answered = true,
                 Poll::Ready(Err(e)) => return Poll::Ready(Err(state.lost(&e, sending))),
-                Poll::Pending if state.broken.is_some() => {
-                    return Poll::Ready(Err(state.ended(sending)));
-                }
+                // A broken write is followed by an event, with or without an answer before it.
                 Poll::Pending => break,
             }
             while let Some(head) = self.next_head(state)? {

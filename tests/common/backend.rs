@@ -89,7 +89,7 @@ pub struct Backend {
 
 struct Shared {
     seen: Mutex<Vec<Seen>>,
-    streams: Mutex<Vec<TcpStream>>,
+    streams: Mutex<Vec<(usize, TcpStream)>>,
     connections: AtomicUsize,
     open: AtomicUsize,
     over: AtomicBool,
@@ -157,7 +157,7 @@ impl Backend {
 
     /// Cuts all connections that are open now.
     pub fn cut(&self) {
-        for s in self.shared.streams.lock().unwrap().drain(..) {
+        for (_, s) in self.shared.streams.lock().unwrap().drain(..) {
             let _ = s.shutdown(Shutdown::Both);
         }
     }
@@ -180,12 +180,14 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let number = shared.connections.fetch_add(1, Ordering::SeqCst);
         shared.open.fetch_add(1, Ordering::SeqCst);
         if let Ok(copy) = stream.try_clone() {
-            shared.streams.lock().unwrap().push(copy);
+            shared.streams.lock().unwrap().push((number, copy));
         }
         let shared = shared.clone();
         std::thread::spawn(move || {
             // What breaks off is the other side's business, which the test looks at.
             let _ = serve(stream, number, &shared);
+            // The last descriptor of it: the socket is closed here.
+            shared.streams.lock().unwrap().retain(|(n, _)| *n != number);
             shared.open.fetch_sub(1, Ordering::SeqCst);
         });
     }
