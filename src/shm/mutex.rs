@@ -164,7 +164,8 @@ mod tests {
     fn a_dead_owner_is_reported_once() {
         let m = fresh();
         std::thread::scope(|s| {
-            s.spawn(|| std::mem::forget(m.try_lock()));
+            // Joined: the scope alone does not wait for the thread's very end.
+            s.spawn(|| std::mem::forget(m.try_lock())).join().unwrap();
         });
         let locked = m.try_lock();
         assert!(matches!(locked, Locked::Inherited(_)));

@@ -319,7 +319,9 @@ fn a_sum_is_levelled_when_someone_takes_a_turn() {
     assert_eq!(b.member(members[1]).lbstatus, 300, "nothing to repair");
     std::thread::scope(|s| {
         let lock = &b.table.balancer(usize::from(row.0)).unwrap().lock;
-        s.spawn(|| std::mem::forget(lock.try_lock()));
+        s.spawn(|| std::mem::forget(lock.try_lock()))
+            .join()
+            .unwrap();
     });
     let held = turn();
     assert_eq!(held.notice, Some(Notice::Repaired { owner: 0 }));
