@@ -195,7 +195,7 @@ pub(super) fn normalise(
 fn bad_path(raw: &[u8], status: u16, reason: &str) -> Fault {
     let shown = raw.escape_ascii();
     let detail = match status {
-        404 => format!("AH00026: {reason} in URI path ({shown}), returning 404"),
+        404 => format!("AH00026: invalid URI path ({shown}): {reason}"),
         _ => format!("AH10244: invalid URI path ({shown}): {reason}"),
     };
     Fault::new(

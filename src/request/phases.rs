@@ -343,7 +343,7 @@ fn report(room: &Room, req: &Request, fault: &Fault) {
         return;
     }
     let level = match verdict.status {
-        500.. => level::ERROR,
+        500.. if fault.origin != Origin::Client => level::ERROR,
         _ if fault.detail.starts_with("AH10244") => level::ERROR,
         _ => level::INFO,
     };
