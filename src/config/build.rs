@@ -98,6 +98,7 @@ pub fn load(invocation: &Invocation) -> Loaded {
         scopes: Vec::new(),
         facts: Facts {
             server_root,
+            runtime_dir_is_set: runtime_dir.is_some(),
             runtime_dir: runtime_dir.unwrap_or_else(|| PathBuf::from(RUNTIME_DIR)),
             defines,
             modules,

@@ -39,6 +39,8 @@ pub struct Facts {
     pub server_root: PathBuf,
     /// `DefaultRuntimeDir`, absolute (`ServerRoot/run`'s place when not stated).
     pub runtime_dir: PathBuf,
+    /// DefaultRuntimeDir was written: relative run-time files stand below it, else below ServerRoot.
+    pub runtime_dir_is_set: bool,
     /// `Define`d and `-D` names with values.
     pub defines: Vec<(String, Option<String>)>,
     /// Modules that count as loaded: identifier without `_module`, and whether static.

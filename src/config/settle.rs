@@ -62,18 +62,23 @@ fn process(build: &mut Build, draft: &Draft) -> Process {
         start_servers = Some(server_limit);
     }
     let short = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
+    let facts = &build.facts;
+    let below = match facts.runtime_dir_is_set {
+        true => &facts.runtime_dir,
+        false => &facts.server_root,
+    };
     let pid_file = match &p.pid_file {
-        Some(path) => build.facts.server_root.join(path),
-        None => build.facts.runtime_dir.join("muster.pid"),
+        Some(path) => below.join(path),
+        None => facts.runtime_dir.join("muster.pid"),
     };
     let scoreboard_file = match &p.scoreboard_file {
-        Some(path) => build.facts.server_root.join(path),
+        Some(path) => below.join(path),
         None => beside(&pid_file),
     };
     Process {
         scoreboard_file,
         pid_file,
-        runtime_dir: build.facts.runtime_dir.clone(),
+        runtime_dir: facts.runtime_dir.clone(),
         user: p.user.as_ref().map(|(name, _)| name.clone()),
         group: p.group.as_ref().map(|(name, _)| name.clone()),
         start_servers: start_servers.map(short),
