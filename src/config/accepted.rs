@@ -40,11 +40,12 @@ pub fn no_reader(b: &mut Build, _: &Args) -> Result<(), String> {
 
 /// `Error "text"`
 pub fn error(_: &mut Build, args: &Args) -> Result<(), String> {
-    Err(match args.raw.as_str() {
-        "" => "The Error directive was used with no message.".to_string(),
-        _ if args.len() == 1 => args.get(0).to_string(),
-        text => text.to_string(),
-    })
+    let text = args.raw.as_str();
+    if text.is_empty() {
+        return Err("The Error directive was used with no message.".to_string());
+    }
+    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    Err(inside('"').or(inside('\'')).unwrap_or(text).to_string())
 }
 
 /// `Port`, which httpd refuses too.
@@ -150,7 +151,6 @@ pub fn add_handler(b: &mut Build, args: &Args) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::build::{Invocation, load};
 
     #[test]

@@ -68,20 +68,18 @@ fn matches(pattern: &str) -> Result<bool, String> {
     Ok(pattern.is_match(text.as_bytes()).unwrap_or(false))
 }
 
+const INVALID: &str = "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers.";
+
 /// Up to three numbers; missing ones count as 0.
 fn numbers(version: &str) -> Result<[u32; 3], String> {
     let mut out = [0; 3];
     let mut parts = version.split('.');
     for (slot, part) in out.iter_mut().zip(parts.by_ref()) {
-        *slot = part
-            .parse()
-            .map_err(|_| format!("'{version}' is not a version number such as 2.4.71"))?;
+        *slot = part.parse().map_err(|_| INVALID.to_string())?;
     }
     match parts.next() {
         None => Ok(out),
-        Some(_) => Err(format!(
-            "'{version}' is not a version number such as 2.4.71"
-        )),
+        Some(_) => Err(INVALID.to_string()),
     }
 }
 

@@ -29,7 +29,7 @@ impl Macro {
         let mut words = words(argument).into_iter();
         let name = match words.next() {
             Some(name) if !name.is_empty() => name.to_ascii_lowercase(),
-            _ => return Err("<Macro> macro definition: name not specified".to_string()),
+            _ => return Err("<Macro macro definition: empty name".to_string()),
         };
         let parameters: Vec<String> = words.collect();
         let made = Macro {
@@ -46,7 +46,7 @@ impl Macro {
             }
             if let Some(j) = made.parameters[..i].iter().position(|q| q == p) {
                 return Err(format!(
-                    "{described}: argument name conflict '{p}' (#{} and #{}): argument names must be distinct",
+                    "argument name conflict in {described}: argument '{p}': #{} and #{}, change argument names!",
                     j + 1,
                     i + 1
                 ));

@@ -48,9 +48,10 @@ impl Reader<'_> {
     fn define(&mut self, words: &[String]) -> Result<(), String> {
         let name = &words[0];
         if name.contains(':') {
-            return Err("Define: variable name must not contain ':'".to_string());
+            return Err("Variable name must not contain ':'".to_string());
         }
-        let value = words.get(1).cloned();
+        // An empty value is none.
+        let value = words.get(1).filter(|v| !v.is_empty()).cloned();
         match self.out.defines.iter_mut().find(|(n, _)| n == name) {
             // A bare repetition takes no value away.
             Some((_, old)) => *old = value.or(old.take()),
@@ -61,7 +62,7 @@ impl Reader<'_> {
 
     fn undefine(&mut self, name: &str) -> Result<(), String> {
         if name.contains(':') {
-            return Err("UnDefine: variable name must not contain ':'".to_string());
+            return Err("Variable name must not contain ':'".to_string());
         }
         self.out.defines.retain(|(n, _)| n != name);
         Ok(())
@@ -207,6 +208,9 @@ impl Reader<'_> {
     }
 
     fn undef_macro(&mut self, rest: &str) -> Result<(), String> {
+        if !self.any_macro {
+            return Err("no macro defined before UndefMacro".to_string());
+        }
         let name = macros::name_of(rest)
             .map(|(name, _)| name)
             .unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::super::condition;
 use super::super::lexer::{Line, next_word};
-use super::super::macros::Macro;
+use super::super::macros::{self, Macro};
 use super::super::modules;
 use super::super::registry::{self, Class};
 use super::super::span::Span;
@@ -12,12 +12,10 @@ use super::{MAX_NESTING, Open, Reader, Source};
 impl Reader<'_> {
     /// `<Name rest`: a section, a guard or a macro.
     pub(super) fn opening(&mut self, name: &str, rest: &str, span: Span, source: &mut Source<'_>) {
-        // `<If>` alone: the bracket belongs to the argument, which is empty.
-        let (name, rest) = match name.strip_suffix('>') {
-            Some(name) if rest.is_empty() => (name, ">"),
-            Some(name) => (name, rest),
-            None => (name, rest),
-        };
+        // `<If>` alone: the bracket belongs to the argument, which is empty. Without any argument
+        // httpd does not miss the bracket either.
+        let name = name.strip_suffix('>').unwrap_or(name);
+        let rest = if rest.is_empty() { ">" } else { rest };
         if self.open.len() >= MAX_NESTING {
             self.stop(
                 Some(&span),
@@ -119,17 +117,13 @@ impl Reader<'_> {
             let closed = closed.strip_suffix('>').unwrap_or(closed);
             let expected = waiting.pop().unwrap_or_default();
             if !closed.eq_ignore_ascii_case(&expected) {
-                let span = Span {
-                    file: source.name.clone(),
-                    line: line.number,
-                };
+                // httpd blames the guard's own line.
                 let text = format!("Expected </{expected}> but saw </{closed}>");
-                self.complain(span, name, text);
+                self.complain(span.clone(), name, text);
                 // Go on where the closing tag belongs, if it belongs anywhere.
-                while let Some(outer) = waiting.pop() {
-                    if outer.eq_ignore_ascii_case(closed) {
-                        break;
-                    }
+                let outer = waiting.iter().rposition(|w| w.eq_ignore_ascii_case(closed));
+                if let Some(at) = outer {
+                    waiting.truncate(at);
                 }
             }
             if waiting.is_empty() {
@@ -162,11 +156,13 @@ impl Reader<'_> {
         };
         let inner = self.open[base..].last();
         match inner {
-            None => {
+            Some(open) if open.name.eq_ignore_ascii_case(name) => self.close_named(name, base),
+            // Inside a guard httpd does not see the sections around it.
+            None | Some(Open { node: None, .. }) => {
                 let text = format!("</{name}> without matching <{name}> section");
                 self.complain(span, name, text);
+                self.close_named(name, base);
             }
-            Some(open) if open.name.eq_ignore_ascii_case(name) => self.close_named(name, base),
             Some(open) => {
                 let text = format!("Expected </{}> but saw </{name}>", open.name);
                 self.complain(span, name, text);
@@ -207,18 +203,18 @@ impl Reader<'_> {
     fn define_macro(&mut self, argument: Option<&str>, span: Span, source: &mut Source<'_>) {
         let mut body = Vec::new();
         let mut depth = 0;
-        let mut number = 0;
         loop {
             let Some(line) = source.lines.next() else {
-                self.complain(
-                    span,
-                    "Macro",
-                    "Expected </Macro> before end of configuration".into(),
+                let name = argument
+                    .and_then(macros::name_of)
+                    .map_or(String::new(), |(n, _)| n);
+                let Span { file, line } = &span;
+                let text = format!(
+                    "macro '{name}' (defined on line {line} of \"{file}\") contents error: expected token not found: </Macro>"
                 );
-                return;
+                return self.complain(span, "Macro", text);
             };
             self.note_loads(&line.text);
-            number += 1;
             let tag = bracket(&line).map(|(word, _)| word.to_ascii_lowercase());
             match tag.as_deref() {
                 Some("</macro>") if depth == 0 => break,
@@ -226,7 +222,11 @@ impl Reader<'_> {
                 Some("<macro") => depth += 1,
                 _ => {}
             }
-            body.push(Line { number, ..line });
+            // httpd counts a macro's lines without its comments.
+            if !line.text.starts_with('#') {
+                let number = body.len() as u32 + 1;
+                body.push(Line { number, ..line });
+            }
         }
         self.any_macro = true;
         let Some(argument) = argument else {
