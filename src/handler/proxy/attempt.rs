@@ -363,6 +363,7 @@ async fn exchange(
         if wanted && req.head.version == Version::Http11 {
             let mut fields: Fields = head.fields.clone();
             response_head::remove_hop_by_hop(&mut fields, |_| false);
+            response_head::add_via(stage.room, stage.server, req, &mut fields);
             req.link.interim(head.status, &head.reason, &fields);
         }
     };

@@ -54,11 +54,16 @@ pub fn make_public(room: &Room, server: &Server, req: &Request, head: &mut Respo
     own_names(&mut head.fields);
     rewrite_urls(room, server, req, &mut head.fields);
     set_cookies(req, &mut head.fields);
+    add_via(room, server, req, &mut head.fields);
+}
+
+/// `ProxyVia`, with the client's version as httpd has it.
+pub fn add_via(room: &Room, server: &Server, req: &Request, fields: &mut Fields) {
     if matches!(server.proxy.via, Via::On | Via::Full) {
         let mut via = Vec::new();
         let name = via_name(room, req);
         request_head::write_via(&mut via, req.head.version, &name, server.proxy.via);
-        head.fields.push(b"Via", &via);
+        fields.push(b"Via", &via);
     }
 }
 
