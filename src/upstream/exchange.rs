@@ -18,8 +18,9 @@ use crate::reactor::timer::Timer;
 /// The interim response that is one too many.
 const MOST_INTERIM: u32 = 10;
 
-/// A response's head may take this many times the timeout of a single read.
-const HEAD_TIMES: u32 = 4;
+/// A head that has begun may take this many times the timeout of a single read, so that with the
+/// wait for its first byte four of them are the most.
+const HEAD_TIMES: u32 = 3;
 
 /// How an exchange is to be made.
 #[derive(Clone, Copy, Debug)]
@@ -150,6 +151,8 @@ impl Exchange<'_> {
         match parse_response(state.incoming.data(), &self.limits) {
             Ok(Parsed::Done { head, used }) => {
                 state.incoming.consume(used);
+                state.head_until = None;
+                state.waits = self.timeout;
                 Ok(Some(head))
             }
             Ok(Parsed::Incomplete) => {
