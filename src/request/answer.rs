@@ -197,9 +197,6 @@ pub fn canned(room: &Room, req: &Request, verdict: Verdict, second: Option<u16>)
     for (name, value) in req.error_fields.iter() {
         head.fields.push(name, value);
     }
-    if matches!(verdict.status, 405 | 501) && !head.fields.contains("Allow") {
-        head.fields.push(b"Allow", allow(room, req).as_bytes());
-    }
     let page = Page {
         title: &titled(verdict.status, &head.reason),
         heading: &head.reason,
@@ -252,6 +249,14 @@ pub fn redirect(room: &Room, req: &Request, status: u16, location: &[u8]) -> Ans
     own(head, page)
 }
 
+/// What a status demands beside its page: Allow for 405 (RFC 9110 15.5.6) and, as httpd, for 501.
+pub fn add_error_fields(room: &Room, req: &mut Request, status: u16) {
+    if matches!(status, 405 | 501) && !req.error_fields.contains("Allow") {
+        let allow = allow(room, req);
+        req.error_fields.push(b"Allow", allow.as_bytes());
+    }
+}
+
 /// Methods that a local address takes. What is behind a proxy is not known.
 pub fn allow(room: &Room, req: &Request) -> String {
     let trace = room.settings.server(req.server).trace != TraceEnable::Off;
@@ -276,6 +281,11 @@ pub fn finish(req: &Request, mut answer: Answer) -> Answer {
                 Some(reason) => reason.clone(),
                 None => reason_phrase(original.status).into(),
             };
+        }
+        for (name, value) in req.error_fields.iter() {
+            if !std::str::from_utf8(name).is_ok_and(|n| answer.head.fields.contains(n)) {
+                answer.head.fields.push(name, value);
+            }
         }
     }
     let status = answer.head.status;

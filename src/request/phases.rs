@@ -68,7 +68,9 @@ pub fn begin_refused(room: &Room, error: HeadError, info: ConnInfo) -> Request {
 /// and the like): no ErrorDocument by path.
 pub fn give_up(room: &Room, req: &mut Request, fault: Fault) -> Answer {
     report(room, req, &fault);
-    let answer = answer::canned(room, req, answer::judge(&fault), None);
+    let verdict = answer::judge(&fault);
+    answer::add_error_fields(room, req, verdict.status);
+    let answer = answer::canned(room, req, verdict, None);
     answer::finish(req, answer)
 }
 
@@ -122,6 +124,7 @@ fn failed(room: &Room, req: &mut Request, fault: &Fault) -> Option<Answer> {
         return Some(answer::canned(room, req, first, Some(verdict.status)));
     }
     let status = verdict.status;
+    answer::add_error_fields(room, req, status);
     match answer::document(req, status) {
         None | Some(ErrorDocument::Default) => {}
         Some(ErrorDocument::Text(text)) => return Some(answer::text(req, status, text)),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::body::Length;
 use crate::codec::http1::head::Method;
 use crate::codec::target::{ParsedTarget, Target};
 use crate::fault::Fault;
@@ -65,6 +66,7 @@ pub fn internal(
         query,
     };
     if status != 200 {
+        req.body_length = Length::None;
         if req.head.method != Method::Head {
             req.head.method = Method::Get;
         }

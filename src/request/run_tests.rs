@@ -284,6 +284,17 @@ fn methods_for_local_addresses() {
 }
 
 #[test]
+fn allow_comes_with_an_error_document_too() {
+    let room = room(|s| {
+        s.base.error_documents = vec![(405, ErrorDocument::Path("/405.html".into()))];
+    });
+    let (answer, _) = run(&room, "PUT", "/f");
+    assert_eq!(answer.head.status, 405);
+    assert_eq!(text(&answer), "/srv/www/405.html");
+    assert_eq!(field(&answer, "Allow"), "GET,POST,OPTIONS,HEAD");
+}
+
+#[test]
 fn trace_hides_secrets() {
     let room = room(|s| s.trace = TraceEnable::On);
     let fields = [("Host", "h.test"), ("Cookie", "secret=1"), ("X-A", "b")];
