@@ -52,8 +52,10 @@ impl ClientBody {
         } else {
             BodyState::Open
         });
+        let buf = wire.take_buf();
+        wire.count_in(buf.as_ref().map_or(0, |b| b.len()));
         ClientBody {
-            buf: wire.take_buf(),
+            buf,
             wire,
             coding,
             window: 0,
@@ -99,8 +101,17 @@ impl ClientBody {
         self.ended = true;
         self.stall = None;
         self.wire.body.set(BodyState::Read);
-        let buf = self.buf.take();
-        self.wire.put_buf(buf);
+        self.give_back();
+    }
+
+    /// What was read beyond the body belongs to the next request.
+    fn give_back(&mut self) {
+        if let Some(buf) = self.buf.take() {
+            self.wire
+                .bytes_in
+                .set(self.wire.bytes_in.get().saturating_sub(buf.len() as u64));
+            self.wire.put_buf(Some(buf));
+        }
     }
 
     fn broken(&mut self, kind: Kind, detail: &str) -> Fault {
@@ -228,7 +239,7 @@ impl Source for ClientBody {
     }
 
     fn took_raw(&mut self, n: u64, drained: bool) {
-        self.wire.bytes_in.set(self.wire.bytes_in.get() + n);
+        self.wire.count_in(usize::try_from(n).unwrap_or(usize::MAX));
         self.deadline
             .received(usize::try_from(n).unwrap_or(usize::MAX));
         if n > 0 {
@@ -256,8 +267,6 @@ impl Source for ClientBody {
 impl Drop for ClientBody {
     fn drop(&mut self) {
         // Unread body bytes stay in front; the connection discards them or closes.
-        if self.buf.is_some() {
-            self.wire.put_buf(self.buf.take());
-        }
+        self.give_back();
     }
 }

@@ -126,3 +126,12 @@ impl Drop for Connection {
         self.hub.closed();
     }
 }
+
+/// Bytes that the task of an idle connection takes.
+#[cfg(test)]
+pub(super) fn idle_size() -> usize {
+    fn size<F>(_: impl FnOnce(Connection) -> F) -> usize {
+        size_of::<F>()
+    }
+    size(Connection::run) + size_of::<Wire>()
+}

@@ -21,3 +21,6 @@ mod wire;
 
 pub use connection::serve;
 pub use hub::Hub;
+
+#[cfg(test)]
+mod tests;

@@ -67,6 +67,8 @@ pub(super) struct Reply<'a> {
     pipe: Option<Pipe>,
     /// The source's end was met and its framing stands in `out`.
     finished: bool,
+    /// Why the source gave up, while what it gave before is still being written.
+    failed: Option<Fault>,
     /// `Timeout`: how long the client may take nothing.
     patience: Duration,
     stall: Option<Timer>,
@@ -90,6 +92,7 @@ impl<'a> Reply<'a> {
             in_place: false,
             pipe: None,
             finished: false,
+            failed: None,
             patience,
             stall: None,
             body_sent: 0,
@@ -164,6 +167,12 @@ impl<'a> Reply<'a> {
             if self.finished {
                 return self.poll_write(cx, &[], &[]).map_err(Cut::Client);
             }
+            if self.failed.is_some() {
+                ready!(self.poll_write(cx, &[], &[])).map_err(Cut::Client)?;
+                if let Some(fault) = self.failed.take() {
+                    return Poll::Ready(Err(Cut::Source(fault)));
+                }
+            }
             if !dry && self.may_splice(source) {
                 ready!(self.poll_write(cx, &[], &[])).map_err(Cut::Client)?;
                 dry = !self.splice_in(source)?;
@@ -172,14 +181,12 @@ impl<'a> Reply<'a> {
             match source.poll_fill(cx) {
                 Poll::Ready(Ok(true)) => self.take(source),
                 Poll::Ready(Ok(false)) => self.finish(),
-                Poll::Ready(Err(fault)) => {
-                    // A part of the body came: it is passed on, so that the answer looks cut and
-                    // is not taken for another one. A source that failed fails again when asked.
-                    if self.body_sent > 0 {
-                        ready!(self.poll_write(cx, &[], &[])).map_err(Cut::Client)?;
-                    }
+                // Before its first byte another answer can stand in for this one; after that the
+                // client gets what was there, and sees that it is cut.
+                Poll::Ready(Err(fault)) if self.body_sent == 0 => {
                     return Poll::Ready(Err(Cut::Source(fault)));
                 }
+                Poll::Ready(Err(fault)) => self.failed = Some(fault),
                 Poll::Pending => {
                     // The head and what is there already must not wait for more.
                     return match ready!(self.poll_write(cx, &[], &[])) {

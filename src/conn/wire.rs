@@ -90,12 +90,17 @@ impl Wire {
         match &read {
             Poll::Ready(Ok(n)) => {
                 into.filled(*n);
-                self.bytes_in.set(self.bytes_in.get() + *n as u64);
+                self.count_in(*n);
             }
             Poll::Pending if into.is_empty() => *buf = None,
             _ => {}
         }
         read
+    }
+
+    /// Counts bytes read.
+    pub(super) fn count_in(&self, n: usize) {
+        self.bytes_in.set(self.bytes_in.get() + n as u64);
     }
 
     /// Counts bytes written.
