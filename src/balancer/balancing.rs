@@ -358,18 +358,13 @@ impl Balancing {
             .is_some_and(|row| self.board.connected(row))
     }
 
-    /// Whether a request may be sent to it now; tried again by the retry rule when in error.
+    /// Whether a request may be sent to it now: usable, or in error for as long as `retry` says.
     pub fn usable(&self, worker: WorkerNo) -> bool {
         let Some(row) = self.row(worker) else {
             return false;
         };
         let state = self.board.member(row);
-        let now = clock::now();
-        match offer(&state, now, Duration::MAX) {
-            Offer::Usable | Offer::Probed => true,
-            Offer::Probe => self.board.begin_probe(row, self.slot, now, state.status),
-            Offer::No => false,
-        }
+        offer(&state, clock::now(), Duration::MAX) != Offer::No
     }
 
     /// After the request: `failonstatus`. True when it put the member in error (log it then).

@@ -2,3 +2,4 @@
 //! head with a source, or a fault that `request::answer` makes a page of.
 
 pub mod proxy;
+pub mod status;

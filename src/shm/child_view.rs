@@ -66,7 +66,7 @@ pub struct RequestInfo<'a> {
     pub method: &'a str,
     /// The target; its first 64 bytes are kept.
     pub target: &'a [u8],
-    /// `SeeRequestTail`: keep its last 64 bytes instead.
+    /// `SeeRequestTail`: keep the last 64 bytes of its path instead.
     pub tail: bool,
     /// `HTTP/1.1`: minor version 0 or 1.
     pub minor: u8,
@@ -265,7 +265,9 @@ fn fill(record: &RequestSlot, info: &RequestInfo<'_>) {
         let method = info.method.as_bytes();
         let method = &method[..method.len().min(METHOD)];
         let target = if info.tail {
-            &info.target[info.target.len().saturating_sub(TARGET)..]
+            // Of the path: of a query's tail nobody could tell that it is one, and pages hide queries.
+            let path = info.target.split(|&b| b == b'?').next().unwrap_or(&[]);
+            &path[path.len().saturating_sub(TARGET)..]
         } else {
             &info.target[..info.target.len().min(TARGET)]
         };
