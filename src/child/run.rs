@@ -14,6 +14,7 @@ use crate::clock;
 use crate::config::settings::Settings;
 use crate::conn::Hub;
 use crate::handler::proxy::Proxy;
+use crate::handler::status::Status;
 use crate::log::Logs;
 use crate::reactor::source::Source;
 use crate::reactor::{driver, spawn, timer};
@@ -77,8 +78,10 @@ impl Child {
             context.slot,
             Rc::clone(&context.logs),
         ));
-        let proxy: Box<dyn Handler> = Box::new(Proxy::new(Rc::clone(&upstreams), balancing));
-        room.register(vec![("proxy-server", proxy)]);
+        let proxy: Box<dyn Handler> =
+            Box::new(Proxy::new(Rc::clone(&upstreams), Rc::clone(&balancing)));
+        let status: Box<dyn Handler> = Box::new(Status::new(context.assignment));
+        room.register(vec![("proxy-server", proxy), ("server-status", status)]);
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
         let place = Place {
             child: context.child,
@@ -89,7 +92,7 @@ impl Child {
         let listeners = context.listeners.into_iter().map(|(_, fd)| fd).collect();
         let child = Rc::new(Child {
             acceptor: Acceptor::new(Rc::clone(&hub), place, listeners),
-            watchdog: Watchdog::new(context.watchdog, view.clone()),
+            watchdog: Watchdog::new(context.watchdog, view.clone(), balancing),
             settings,
             room,
             hub,

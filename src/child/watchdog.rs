@@ -3,7 +3,9 @@
 //! second tick, and at once when the supervisor tells of a death.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
+use crate::balancer::Balancing;
 use crate::shm::ChildView;
 use crate::sys::filelock::FileLock;
 
@@ -12,14 +14,16 @@ pub(super) struct Watchdog {
     lock: RefCell<Option<FileLock>>,
     held: Cell<bool>,
     view: ChildView,
+    balancing: Rc<Balancing>,
 }
 
 impl Watchdog {
-    pub(super) fn new(lock: FileLock, view: ChildView) -> Watchdog {
+    pub(super) fn new(lock: FileLock, view: ChildView, balancing: Rc<Balancing>) -> Watchdog {
         Watchdog {
             lock: RefCell::new(Some(lock)),
             held: Cell::new(false),
             view,
+            balancing,
         }
     }
 
@@ -56,7 +60,9 @@ impl Watchdog {
         *self.lock.borrow_mut() = None;
     }
 
-    /// The holder's work at each tick. There is none yet: health checks, lease expiry and key
-    /// rotation have their place here.
-    pub(super) fn tick(&self) {}
+    /// The holder's work at each tick: balancers whose lock's owner died are put right also while
+    /// nobody chooses. Health checks, lease expiry and key rotation have their place here.
+    pub(super) fn tick(&self) {
+        self.balancing.tidy();
+    }
 }
