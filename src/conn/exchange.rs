@@ -189,7 +189,7 @@ impl<'a> Exchange<'a> {
             let (delimited, persistence) = self.finish_head(&mut answer);
             let mut out = self.hub.output();
             out.append(&mut self.wire.take_interim());
-            let version = if self.req.effects.response_10 && self.version == Version::Http10 {
+            let version = if self.req.effects.response_10 {
                 Version::Http10
             } else {
                 Version::Http11

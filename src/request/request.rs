@@ -117,7 +117,7 @@ impl Request {
 pub struct Effects {
     /// Answer and treat as HTTP/1.0 (`downgrade-1.0`).
     pub downgrade: bool,
-    /// Write `HTTP/1.0` in the status line (`force-response-1.0`, and only for 1.0 clients).
+    /// Write `HTTP/1.0` in the status line (`force-response-1.0`, for 1.0 clients and downgraded ones).
     pub response_10: bool,
     /// No keep-alive (`nokeepalive`).
     pub no_keep_alive: bool,

@@ -5,6 +5,7 @@
 pub mod backend;
 pub mod client;
 pub mod load;
+pub mod oracle;
 pub mod server;
 pub mod wait;
 
