@@ -97,6 +97,7 @@ pub fn load(invocation: &Invocation) -> Loaded {
         server: ServerNo(0),
         scopes: Vec::new(),
         facts: Facts {
+            program: invocation.program.clone(),
             server_root,
             runtime_dir_is_set: runtime_dir.is_some(),
             runtime_dir: runtime_dir.unwrap_or_else(|| PathBuf::from(RUNTIME_DIR)),

@@ -35,7 +35,7 @@ pub fn holds(guard: &str, argument: &str, known: &dyn Fn(&str) -> bool) -> Resul
 /// `<IfVersion [[!]operator] version>`.
 fn version(argument: &str) -> Result<bool, String> {
     let Some((first, rest)) = next_word(argument) else {
-        return Err("<IfVersion> directive requires additional arguments".to_string());
+        return Err(INVALID.to_string());
     };
     let (negated, operator) = match first.strip_prefix('!') {
         Some(rest) => (true, rest.to_string()),

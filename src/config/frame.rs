@@ -35,6 +35,8 @@ pub struct Build {
 /// What setters may ask beside the directives that were executed before.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
+    /// argv[0]'s last component, for messages.
+    pub program: String,
     /// `ServerRoot`, absolute.
     pub server_root: PathBuf,
     /// `DefaultRuntimeDir`, absolute (`ServerRoot/run`'s place when not stated).

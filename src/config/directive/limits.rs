@@ -232,10 +232,17 @@ pub fn read_buffer_size(b: &mut Build, args: &Args) -> Result<(), String> {
 
 /// `AllowMethods reset|METHOD ...`
 pub fn allow_methods(b: &mut Build, args: &Args) -> Result<(), String> {
+    if args.is_empty() {
+        return Err("AllowMethods: No method or 'reset' keyword given".into());
+    }
     let mut list = Vec::new();
     for word in &args.words {
         if word.eq_ignore_ascii_case("reset") {
             list.clear();
+        } else if word.contains(|c: char| !c.is_ascii_uppercase() && c != '-') {
+            return Err(format!(
+                "AllowMethods: Invalid Method '{word}': names are like GET, in capitals"
+            ));
         } else {
             list.push(word.clone());
         }

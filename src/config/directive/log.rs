@@ -27,6 +27,9 @@ pub fn error_log_format(b: &mut Build, args: &Args) -> Result<(), String> {
         b.warn(format!("ErrorLogFormat {kind}: the extra lines for each {kind} are not there in this version of muster"));
         return Ok(());
     }
+    if !args.get(0).contains("%M") {
+        return Err("main ErrorLogFormat must contain message format string '%M'".into());
+    }
     b.server().error_log_format = Some(args.get(0).to_string());
     Ok(())
 }

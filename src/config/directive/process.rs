@@ -14,15 +14,18 @@ const MAX_SERVER_LIMIT: u32 = 20_000;
 
 /// `Listen [address:]port [protocol]`
 pub fn listen(b: &mut Build, args: &Args) -> Result<(), String> {
+    if !(1..=2).contains(&args.len()) {
+        return Err("Listen requires 1 or 2 arguments.".into());
+    }
     let word = args.get(0);
     let (addresses, any) = addresses(word)?;
     let protocol = args.opt(1).map(str::to_ascii_lowercase);
-    if let Some(p) = &protocol {
-        if p.contains('=') {
-            return Err(format!(
-                "Listen options such as \"{p}\" are not there in this version of muster"
-            ));
-        }
+    if let Some(p) = &protocol
+        && p.contains('=')
+    {
+        return Err(format!(
+            "Listen options such as \"{p}\" are not there in this version of muster"
+        ));
     }
     for address in addresses {
         if b.draft

@@ -50,6 +50,9 @@ fn parse_name(text: &str) -> Result<(Option<String>, String, Option<u16>), Strin
 
 /// `ServerAlias name ...`
 pub fn server_alias(b: &mut Build, args: &Args) -> Result<(), String> {
+    if b.server.index() == 0 {
+        return Err("ServerAlias only used in <VirtualHost>".into());
+    }
     for word in &args.words {
         let name = word.to_ascii_lowercase();
         if name.contains(['*', '?']) {
@@ -115,6 +118,10 @@ pub fn use_canonical_name(b: &mut Build, args: &Args) -> Result<(), String> {
 pub fn use_canonical_physical_port(b: &mut Build, args: &Args) -> Result<(), String> {
     if !b.at_server_level() {
         return Err("UseCanonicalPhysicalPort works only in the server or a <VirtualHost> here, not in a section".into());
+    }
+    let word = args.get(0);
+    if !word.eq_ignore_ascii_case("on") && !word.eq_ignore_ascii_case("off") {
+        return Err("parameter must be 'on' or 'off'".into());
     }
     b.server().physical_port = Some(args.flag());
     Ok(())

@@ -158,12 +158,12 @@ impl Reader<'_> {
     }
 
     fn use_macro(&mut self, rest: &str, span: &Span) -> Result<(), String> {
-        let Some((name, values)) = macros::name_of(rest) else {
-            return Err("no macro name specified with Use".to_string());
-        };
         if !self.any_macro {
             return Err("no macro defined before Use".to_string());
         }
+        let Some((name, values)) = macros::name_of(rest) else {
+            return Err("no macro name specified with Use".to_string());
+        };
         let Some(found) = self.macros.get(&name).cloned() else {
             return Err(format!("macro '{name}' undefined"));
         };

@@ -193,8 +193,9 @@ fn fallback_name(build: &mut Build, draft: &Draft) -> String {
         .to_ascii_lowercase();
     if draft.servers[0].name.is_none() {
         build.span = draft.servers[0].span.clone();
+        let program = build.facts.program.clone();
         build.note(format!(
-            "AH00558: Could not reliably determine the server's fully qualified domain name, using {host}. Set the 'ServerName' directive globally to suppress this message"
+            "AH00558: {program}: Could not reliably determine the server's fully qualified domain name, using {host}. Set the 'ServerName' directive globally to suppress this message"
         ));
     }
     host
