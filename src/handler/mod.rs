@@ -2,4 +2,5 @@
 //! head with a source, or a fault that `request::answer` makes a page of.
 
 pub mod proxy;
+pub mod static_file;
 pub mod status;
