@@ -14,6 +14,7 @@ use crate::clock;
 use crate::config::settings::Settings;
 use crate::conn::Hub;
 use crate::handler::proxy::Proxy;
+use crate::handler::static_file::StaticFiles;
 use crate::handler::status::Status;
 use crate::log::Logs;
 use crate::reactor::source::Source;
@@ -81,7 +82,12 @@ impl Child {
         let proxy: Box<dyn Handler> =
             Box::new(Proxy::new(Rc::clone(&upstreams), Rc::clone(&balancing)));
         let status: Box<dyn Handler> = Box::new(Status::new(context.assignment));
-        room.register(vec![("proxy-server", proxy), ("server-status", status)]);
+        let files: Box<dyn Handler> = Box::new(StaticFiles);
+        room.register(vec![
+            ("proxy-server", proxy),
+            ("default-handler", files),
+            ("server-status", status),
+        ]);
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
         let place = Place {
             child: context.child,

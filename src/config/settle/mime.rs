@@ -6,7 +6,7 @@ use crate::config::frame::Build;
 use crate::config::span::Span;
 
 /// The project's own table.
-const BUILT_IN: &str = "text/html html htm\ntext/css css\nimage/png png\ntext/plain txt\n";
+const BUILT_IN: &str = include_str!("../../../conf/mime.types");
 
 /// (extension in lower case, type) pairs, sorted by extension; the last line of a file wins.
 pub fn types(build: &mut Build, file: Option<(PathBuf, Span)>) -> Vec<(String, String)> {

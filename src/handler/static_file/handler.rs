@@ -167,7 +167,7 @@ fn links(room: &Room, req: &Request, directory: &Path) -> Links {
     let Ok(set) = table.files(server, name, &req.head.method, None, &routes.trace) else {
         return Links::Never;
     };
-    let layer = table.layer(server, &set, &routes.trace);
+    let layer = table.layer(server, &set);
     allowed(layer.options)
 }
 

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::body::{Length, Source};
+use crate::body::Length;
 use crate::clock;
 use crate::codec::http1::head::{Parsed, parse_request};
 use crate::codec::http1::limits::HeadLimits;
