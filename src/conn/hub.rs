@@ -100,8 +100,5 @@ impl Hub {
 }
 
 fn name(server: &Server) -> String {
-    match server.port {
-        Some(port) => format!("{}:{port}", server.name),
-        None => server.name.clone(),
-    }
+    server.name.clone()
 }
