@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::diagnostic::{Complaint, without_repetitions};
+use super::diagnostic::{Complaint, Shape, without_repetitions};
 use super::directive;
 use super::draft::{Draft, ServerDraft};
 use super::frame::{Build, Facts};
@@ -119,12 +119,20 @@ pub fn load(invocation: &Invocation) -> Loaded {
         ..ServerDraft::default()
     });
     execute::run(&mut build, &tree);
-    let sound = build.complaints.is_empty();
-    // Checks of the whole would only repeat what single lines were blamed for.
-    let mut settings = sound.then(|| directive::finish(&mut build));
-    if let Some(settings) = &mut settings {
-        settings.files = files.clone();
-        build.complaints.extend(log_directories::check(settings));
+    // With a fault of reading (a ServerRoot that is none, a file that is missing) the whole would
+    // be judged wrongly; other faults leave it whole enough to find what else is wrong with it.
+    let read = |c: &Complaint| !matches!(c.shape, Shape::Execute);
+    let mut settings = None;
+    if !build.complaints.iter().any(read) {
+        let sound = build.complaints.is_empty();
+        let notes = build.notes.len();
+        let mut settled = directive::finish(&mut build);
+        if !sound {
+            build.notes.truncate(notes);
+        }
+        settled.files = files.clone();
+        build.complaints.extend(log_directories::check(&settled));
+        settings = Some(settled);
     }
     without_repetitions(&mut build.complaints);
     if let Some(settings) = &mut settings {
