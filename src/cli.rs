@@ -36,7 +36,7 @@ pub fn main(program: &OsStr, args: &[OsString], entry: Entry) -> i32 {
     let line = match parse(args) {
         Ok(line) => line,
         Err(Usage(complaint)) => {
-            for text in complaint {
+            if let Some(text) = complaint {
                 say_error(&format!("{program}: {text}"));
             }
             say_error(&parse::usage(&program));

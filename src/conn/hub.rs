@@ -100,5 +100,8 @@ impl Hub {
 }
 
 fn name(server: &Server) -> String {
-    server.name.clone()
+    match server.port {
+        Some(port) => format!("{}:{port}", server.name),
+        None => server.name.clone(),
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use crate::sys::fork::{self, Forked};
@@ -17,17 +17,22 @@ pub enum Side {
 }
 
 /// The front process, seen from the daemon. Dropped without `done`, the start has failed.
-pub struct Waiting(OwnedFd);
+pub struct Waiting {
+    pipe: OwnedFd,
+    /// Where the operator reads, once the daemon itself has left the terminal.
+    errors: OwnedFd,
+}
 
 /// Forks a daemon in a session of its own and, in the old process, waits for how it goes.
 ///
 /// # Errors
 /// Out of processes or descriptors.
 pub fn detach() -> io::Result<Side> {
-    let (reader, writer) = fork::pipe(false)?;
+    fork::close_inherited();
+    let (reader, pipe) = fork::pipe(false)?;
     match fork::fork()? {
         Forked::Parent(_) => {
-            drop(writer);
+            drop(pipe);
             let mut byte = [0];
             // The end without a byte: it died, and has said why on the same standard error.
             let served = std::fs::File::from(reader)
@@ -38,7 +43,8 @@ pub fn detach() -> io::Result<Side> {
         Forked::Child => {
             drop(reader);
             fork::new_session()?;
-            Ok(Side::Daemon(Waiting(writer)))
+            let errors = io::stderr().as_fd().try_clone_to_owned()?;
+            Ok(Side::Daemon(Waiting { pipe, errors }))
         }
     }
 }
@@ -47,12 +53,18 @@ impl Waiting {
     /// Lets the front process exit with 0.
     pub fn done(self) {
         // It may have been killed meanwhile; the daemon goes on all the same.
-        let _ = std::fs::File::from(self.0).write(&[1]);
+        let _ = std::fs::File::from(self.pipe).write(&[1]);
+    }
+
+    /// Tells the operator why it will not be done.
+    pub fn complain(self, text: &str) {
+        let _ = writeln!(std::fs::File::from(self.errors), "{text}");
     }
 }
 
 /// Points standard input and output to `/dev/null`, and standard error to the main error log when
-/// that is a file, so that whatever a library or a panic says is kept.
+/// that is a file, so that whatever a library or a panic says is kept. Before the first child is
+/// forked: a pipe that a script reads until its end must not stay open in children.
 ///
 /// # Errors
 /// When neither can be opened.

@@ -131,7 +131,7 @@ impl Supervisor {
             signals,
             estates: vec![estate],
             next_generation: 1,
-            readings: 0,
+            readings: 1,
             unready: HashMap::new(),
             programs,
             pid_file: Some(pid_file),
@@ -253,6 +253,9 @@ impl Supervisor {
             }
             Action::Say(weight, text) => say(weight, &text),
             Action::Exit(code) => {
+                if let Some(waiting) = self.waiting.take() {
+                    waiting.complain("no child came to serve; the error log tells why");
+                }
                 self.let_go();
                 for e in &self.estates {
                     e.logs.flush();
@@ -376,16 +379,18 @@ impl Supervisor {
         log::install(&estate.logs, &estate.settings, log::Role::Supervisor);
         self.say_configured();
         self.publish();
-        if self.options.detached {
-            let error_log = main_error_log(&estate.settings);
-            if let Err(e) = daemon::leave_terminal(error_log) {
-                ::log::warn!(target: "core", "could not leave the terminal: {e}");
-            }
-        }
         if let Some(waiting) = self.waiting.take() {
             waiting.done();
         }
         self.state.impatient = false;
+    }
+
+    /// A daemon: cuts its ties to the terminal.
+    pub(super) fn leave_terminal(&self) {
+        let error_log = main_error_log(&self.estates[0].settings);
+        if let Err(e) = daemon::leave_terminal(error_log) {
+            ::log::warn!(target: "core", "could not leave the terminal: {e}");
+        }
     }
 
     /// Tells readers of the table what holds.
@@ -443,7 +448,7 @@ impl Supervisor {
         let e = &self.estates[0];
         notes::at_start(e);
         self.say_configured();
-        e.board.set_generation(e.generation, self.readings.max(1));
+        e.board.set_generation(e.generation, self.readings);
         e.logs.flush();
     }
 

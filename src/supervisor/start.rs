@@ -5,7 +5,7 @@ use std::io::Write;
 use super::child::{self, Birth};
 use super::context::ChildContext;
 use super::daemon::{self, Side, Waiting};
-use super::error::{StartError, numbered};
+use super::error::StartError;
 use super::notes;
 use super::run::{Supervisor, single_slot};
 use crate::config::build::Invocation;
@@ -58,10 +58,13 @@ fn begin(
     entry: Entry,
     waiting: Option<Waiting>,
 ) -> i32 {
-    let single = options.single;
+    let (single, detached) = (options.single, options.detached);
     match Supervisor::start(invocation, options, entry, settings, waiting) {
         Err(e) => complain(&e),
         Ok(supervisor) => {
+            if detached {
+                supervisor.leave_terminal();
+            }
             notes::raise_limits();
             if single {
                 run_single(supervisor)
@@ -121,9 +124,4 @@ fn complain(e: &StartError) -> i32 {
         let _ = writeln!(err, "{line}");
     }
     1
-}
-
-/// For messages of `main` and `cli` in the same shape.
-pub fn system_error(what: &'static str, error: &std::io::Error) -> String {
-    format!("{}: could not {what}", numbered(error))
 }

@@ -60,6 +60,17 @@ pub fn redirect(stream: i32, to: impl AsFd) -> io::Result<()> {
     }?)
 }
 
+/// Closes everything but the standard streams: what a shell or another parent left open by mistake
+/// (the pipe that a script reads from, say) must not stay open in a daemon.
+///
+/// For the very start of a process only, before it owns any other descriptor.
+#[allow(unsafe_code)]
+pub fn close_inherited() {
+    // SAFETY: the caller owns no descriptor above 2 yet, so none that is in use is closed. An old
+    // kernel without the call leaves them open, which harms nobody.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+}
+
 /// A pipe whose ends are not inherited over `exec`.
 ///
 /// # Errors

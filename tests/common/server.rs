@@ -62,7 +62,7 @@ impl Server {
     /// Replaces the configuration file; see [`Server::prepare`].
     pub fn configure(&self, conf: &str) {
         let text = format!(
-            "ServerRoot \"@ROOT@\"\nDefaultRuntimeDir \"@ROOT@/run\"\nPidFile muster.pid\n\
+            "ServerRoot \"@ROOT@\"\nDefaultRuntimeDir \"@ROOT@/run\"\nPidFile \"@ROOT@/run/muster.pid\"\n\
              ErrorLog \"@ROOT@/logs/error_log\"\nServerName localhost\n{conf}"
         );
         let text = text

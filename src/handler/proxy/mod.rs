@@ -9,17 +9,15 @@ mod attempt;
 mod balanced;
 mod cookies;
 mod dates;
-pub mod lookup;
+mod lookup;
 mod outgoing;
 mod prologue;
 mod request_head;
 mod response_head;
 mod reverse;
 mod stage;
-pub mod target;
+mod target;
 mod wishes;
-
-pub use attempt::spelling;
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -134,13 +132,7 @@ impl Proxy {
         let settings = &stage.room.settings;
         let worker = found.map(|f| settings.worker(f.no));
         let tally = match found {
-            Some(found) => {
-                let busy = self.balancing.enter(found.no);
-                if let Some(row) = busy.row() {
-                    req.link.at_worker(row);
-                }
-                Tally::new(self.balancing.clone(), busy)
-            }
+            Some(found) => Tally::new(self.balancing.clone(), self.balancing.enter(found.no)),
             None => Tally::none(),
         };
         // Where the URL decides, its base is taken apart; a worker's was at the start.
