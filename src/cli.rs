@@ -8,7 +8,7 @@ use crate::config::build::{self, Invocation, Loaded};
 use crate::config::diagnostic::note_line;
 use crate::config::settings::{Note, Settings};
 use crate::explain;
-use crate::log::Logs;
+use crate::log::{Logs, level};
 use crate::shm::inspect;
 use crate::supervisor::control::{Outcome, Verb, control};
 use crate::supervisor::{self, Entry, Options};
@@ -50,16 +50,13 @@ pub fn main(program: &OsStr, args: &[OsString], entry: Entry) -> i32 {
         return 1;
     }
     if line.version || line.long_version {
-        print!("{}", version(line.long_version));
-        return 0;
+        return show(&version(line.long_version));
     }
     if line.list_modules {
-        print!("{}", dump::static_modules());
-        return 0;
+        return show(&dump::static_modules());
     }
     if line.list_directives {
-        print!("{}", dump::directives());
-        return 0;
+        return show(&dump::directives());
     }
     let invocation = invocation(&line, &program);
     configured(&line, &invocation, entry)
@@ -71,8 +68,9 @@ fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 
         return scoreboard(words, invocation);
     }
     let mut loaded = build::load(invocation);
-    if line.test {
-        warn(&loaded.warnings);
+    let level = line.startup_level.unwrap_or(level::WARN);
+    if line.test || line.startup_level.is_some() {
+        tell(&loaded.warnings, level);
     }
     let faults = loaded.complaint_lines(&invocation.program);
     let settings = match loaded.settings.take() {
@@ -124,9 +122,7 @@ fn check(settings: &Settings) -> Vec<String> {
     if let Err(e) = privilege::identity(process.user.as_deref(), process.group.as_deref()) {
         faults.push(format!("AH00543: {e}"));
     }
-    let logs: Vec<String> = Vec::new();
-    let _ = Logs::check; //TEMP
-    faults.extend(logs.iter().map(ToString::to_string));
+    faults.extend(Logs::check(settings).iter().map(ToString::to_string));
     if !faults.is_empty() {
         faults.push("AH00014: Configuration check failed".into());
     }
@@ -144,12 +140,15 @@ fn dumps(line: &CommandLine, settings: &Settings, loaded: &Loaded) -> i32 {
         }
     }
     if any {
-        let mut out = std::io::stdout().lock();
-        // A reader that went away (`| head`) is no fault.
-        let _ = out.write_all(text.as_bytes());
-    } else {
-        say_error("Syntax OK");
+        return show(&text);
     }
+    say_error("Syntax OK");
+    0
+}
+
+fn show(text: &str) -> i32 {
+    // A reader that went away (`| head`) is no fault.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
     0
 }
 
@@ -212,8 +211,10 @@ fn version(long: bool) -> String {
     text
 }
 
-fn warn(notes: &[Note]) {
-    for n in notes.iter().filter(|n| n.warning) {
+/// Shows what is no fault on standard error, as far as `-e` asks for it.
+fn tell(notes: &[Note], upto: u8) {
+    let weight = |n: &Note| if n.warning { level::WARN } else { level::INFO };
+    for n in notes.iter().filter(|n| weight(n) <= upto) {
         say_error(&note_line(n));
     }
 }
@@ -228,7 +229,7 @@ fn redirect_errors(file: &Path) -> std::io::Result<()> {
 
 fn say(text: Option<&str>) {
     if let Some(text) = text {
-        println!("{text}");
+        show(&format!("{text}\n"));
     }
 }
 

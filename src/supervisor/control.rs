@@ -55,10 +55,19 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// How long a reload is waited for before the answer is that it still runs.
 const RELOAD_LIMIT: Duration = Duration::from_secs(35);
 
+/// How long the kernel may need to end a process that was killed.
+const DYING: Duration = Duration::from_millis(200);
+
 /// Does what `verb` says to the instance that `settings` describe, and waits until it is done.
 pub fn control(verb: Verb, settings: &Settings) -> Outcome {
     let path = &settings.process.pid_file;
-    let owner = match pidfile::owner(path) {
+    let mut owner = Ok(Owner::Missing);
+    // One that was killed a moment ago may still be on its way out: a start waits for that.
+    wait(DYING, || {
+        owner = pidfile::owner(path);
+        verb != Verb::Start || !matches!(owner, Ok(Owner::Running(_)))
+    });
+    let owner = match owner {
         Ok(owner) => owner,
         Err(e) => return Outcome::Failed(format!("pid file {}: {e}", path.display())),
     };
