@@ -21,6 +21,9 @@ pub const CONFIG_FILE: &str = "muster.conf";
 /// Run-time files where DefaultRuntimeDir does not say otherwise.
 pub const RUNTIME_DIR: &str = "/run/muster";
 
+/// The most faults that one run shows.
+pub(super) const MAX_COMPLAINTS: usize = 500;
+
 /// What to read, from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Invocation {
@@ -135,6 +138,11 @@ pub fn load(invocation: &Invocation) -> Loaded {
         settings = Some(settled);
     }
     without_repetitions(&mut build.complaints);
+    if build.complaints.len() >= MAX_COMPLAINTS {
+        build.complaints.truncate(MAX_COMPLAINTS);
+        let text = format!("more than {MAX_COMPLAINTS} faults: the others are not shown");
+        build.complaints.push(Complaint::plain(text));
+    }
     if let Some(settings) = &mut settings {
         settings.notes = build.notes.clone();
     }

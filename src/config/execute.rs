@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::args::Args;
+use super::build::MAX_COMPLAINTS;
 use super::diagnostic::nearest;
 use super::frame::{Build, Scope};
 use super::layer::Layer;
@@ -11,9 +12,6 @@ use super::registry::{self, ArgSpec, Class, Directive, Opener, foreign};
 use super::settings::{Matcher, SectionKind};
 use super::tree::Node;
 use crate::ids::ServerNo;
-
-/// The most complaints of one run.
-const MAX_COMPLAINTS: usize = 500;
 
 /// Executes a tree. What is wrong is added to `build.complaints`.
 pub fn run(build: &mut Build, tree: &[Node]) {

@@ -1,6 +1,12 @@
 //! The configuration: text, then a tree with file and line on every node, then [`settings`].
 //!
-//! Called by `main` and `supervisor`. Never touches sockets; reads files only in `resolve`.
+//! `build::load` is the way in: `resolve` reads (lines by `lexer`, files by `include`, guards by
+//! `condition`, `macros`, `variables`, `modules`) into a `tree`; `execute` walks it, checks each
+//! directive against the `registry` and calls its setter in `directive`, which fills the `draft`;
+//! `settle` makes [`settings`] of that. What is wrong becomes a `diagnostic::Complaint`.
+//!
+//! Called by `cli` and `supervisor`. Never opens sockets or logs, never changes a file; reads only
+//! the configuration's own files, and looks whether the directories that it names are there.
 
 pub mod accepted;
 pub mod args;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::build::Invocation;
+use super::build::{Invocation, MAX_COMPLAINTS};
 use super::diagnostic::{Complaint, Shape};
 use super::include;
 use super::lexer::{Line, Lines, next_word};
@@ -22,8 +22,7 @@ use super::variables;
 mod on_read;
 mod section;
 
-/// The most faults that one run shows, and the most directives it reads.
-const MAX_COMPLAINTS: usize = 500;
+/// The most directives of one configuration.
 const MAX_NODES: usize = 1_000_000;
 /// The most uses of macros.
 const MAX_USES: usize = 100_000;

@@ -1,3 +1,5 @@
+//! The table of directives: names, counts, places, classes.
+
 use super::*;
 
 #[test]

@@ -29,7 +29,7 @@ table! {
     "SSLEngine" [SV] One "Off" "Speak TLS with clients" => Works(accepted::only_off);
     "SSLFIPS" [S] Flag "Off" "Use approved cryptography only" => Works(accepted::only_off);
     "SSLHonorCipherOrder" [SV] Flag "Off" "Prefer the server's order of ciphers" => NotThere;
-    "SSLInsecureRenegotiation" [SV] Flag "Off" "Allow the old unsafe renegotiation"
+    "SSLInsecureRenegotiation" [SV] Flag "Off" "Allow the old insecure renegotiation"
         => Works(accepted::only_off);
     "SSLLog" [SVDH] Raw "" "Name the log of TLS, in old versions of httpd"
         => Works(accepted::ssl_log);

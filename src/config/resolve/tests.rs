@@ -1,3 +1,5 @@
+//! Reading: what becomes of guards, modules, brackets, and of what grows without end.
+
 use std::path::Path;
 
 use super::*;
