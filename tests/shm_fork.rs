@@ -29,6 +29,7 @@ fn main() {
         ("a_killed_child_is_not_busy", killed_while_busy),
         ("one_probe_among_all_children", one_probe),
         ("a_reload_while_children_choose", reload),
+        ("a_table_that_is_cut", cut),
     ];
     let wanted = std::env::args().skip(1).find(|a| !a.starts_with('-'));
     for (name, test) in tests {
@@ -370,4 +371,28 @@ fn reload() {
     assert!(next.idle());
     let names: Vec<_> = next.members().iter().map(|m| m.name.clone()).collect();
     assert_eq!(names, ["http://m0", "http://m2", "http://new"]);
+}
+
+fn cut() {
+    let site = site(&[100, 100], Duration::from_secs(60), 4);
+    site.board.survive_bus_errors().unwrap();
+    let child = site.child(0, |b| {
+        let _ = kill(Pid::this(), Signal::SIGSTOP);
+        choose(b, 10);
+    });
+    until_stopped(child.1);
+    let path = site.dir.join("board");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(0).unwrap();
+    assert!(!site.board.damaged());
+    assert_eq!(site.board.slots().count(), 0, "nothing is left");
+    assert!(site.board.damaged());
+    kill(child.1, Signal::SIGCONT).unwrap();
+    assert!(matches!(
+        site.reap(child),
+        WaitStatus::Signaled(_, Signal::SIGBUS, _)
+    ));
+    let fresh = Scoreboard::create(&path, &site.settings, 4, Generation(1)).unwrap();
+    assert!(!fresh.damaged());
+    assert_eq!(fresh.free_slots(), 16);
 }

@@ -22,7 +22,7 @@ pub struct Hub {
     pub(super) view: ChildView,
     pub(super) idle: Idle,
     pub(super) admission: Admission,
-    /// `ServerName:port` of each server, for the request records.
+    /// The name of each server, for the request records.
     pub(super) names: Vec<String>,
     connections: Cell<u32>,
     spare: RefCell<Vec<Vec<u8>>>,
@@ -31,7 +31,12 @@ pub struct Hub {
 impl Hub {
     /// For the child whose slot `view` is. `children`: how many the generation has.
     pub fn new(room: Rc<Room>, view: ChildView, children: u16) -> Hub {
-        let names = room.settings.servers.iter().map(name).collect();
+        let names = room
+            .settings
+            .servers
+            .iter()
+            .map(|s| s.name.clone())
+            .collect();
         let admission = Admission::new(
             room.settings.process.max_request_workers,
             children,
@@ -96,12 +101,5 @@ impl Hub {
     pub(super) fn closed(&self) {
         self.connections.set(self.connections.get() - 1);
         self.view.connection_closed();
-    }
-}
-
-fn name(server: &Server) -> String {
-    match server.port {
-        Some(port) => format!("{}:{port}", server.name),
-        None => server.name.clone(),
     }
 }

@@ -6,6 +6,7 @@
 //! choosing members is `balancer`'s. [`layout`] documents the file field by field.
 
 mod assign;
+mod bus_error;
 mod carry;
 mod child_view;
 mod error;

@@ -104,6 +104,24 @@ impl Scoreboard {
         assign::assign(&self.table, settings, generation)
     }
 
+    /// Supervisor: from now on this process survives the file being cut while it is mapped, with
+    /// an empty table that only it sees; see `damaged`. Without it, a bus error ends the process.
+    pub fn survive_bus_errors(&self) -> Result<(), ShmError> {
+        self.table
+            .survive_bus_errors()
+            .map_err(|error| ShmError::File {
+                path: self.path.clone(),
+                what: "prepare for its being cut",
+                error,
+            })
+    }
+
+    /// Supervisor: the file was cut. Make a new table and a new generation; nothing that is forked
+    /// with this one could serve.
+    pub fn damaged(&self) -> bool {
+        self.table.damaged()
+    }
+
     /// At the end of the instance: removes the file if it is still ours.
     pub fn remove(&self) {
         file::remove(&self.path, self.identity);

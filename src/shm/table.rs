@@ -11,6 +11,7 @@ use std::ptr::NonNull;
 
 use memmap2::{MmapMut, MmapOptions};
 
+use super::bus_error;
 use super::layout::{self, Layout};
 use super::record::{
     BalancerSlot, Cell, ChildHead, Header, HealthSlot, LeaseSlot, Record, RequestSlot, WorkerSlot,
@@ -65,9 +66,14 @@ impl Table {
         &self.layout
     }
 
-    /// Where the memory begins and how long it is, for the bus error handler.
-    pub fn range(&self) -> (usize, usize) {
-        (self.base.as_ptr() as usize, self.layout.length)
+    /// Makes this process survive the file being cut (see `bus_error`).
+    pub fn survive_bus_errors(&self) -> io::Result<()> {
+        bus_error::survive(self.base.as_ptr() as usize, self.layout.length)
+    }
+
+    /// The file was cut: this memory is no longer the others'.
+    pub fn damaged(&self) -> bool {
+        bus_error::damaged(self.base.as_ptr() as usize)
     }
 
     /// A view of the record at `offset`.
@@ -149,6 +155,12 @@ impl Table {
     /// All balancer slots.
     pub fn balancers(&self) -> impl Iterator<Item = (usize, &BalancerSlot)> {
         (0..self.layout.counts.balancers).filter_map(|row| Some((row, self.balancer(row)?)))
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        bus_error::forget(self.base.as_ptr() as usize);
     }
 }
 
