@@ -134,6 +134,7 @@ impl<'a> Exchange<'a> {
         let record = hub.view.begin_request(&RequestInfo {
             client: self.req.client,
             vhost: &hub.names[self.req.server.index()],
+            port: self.req.local.port(),
             method: self.req.head.method.as_str(),
             target: &self.req.head.target,
             tail: hub.room.settings.see_request_tail,
@@ -141,6 +142,7 @@ impl<'a> Exchange<'a> {
             since,
         });
         record.phase(RequestPhase::Writing);
+        *self.wire.record.borrow_mut() = Some(record.marker());
         let answer = if admitted {
             self.handle().await
         } else {
@@ -148,6 +150,7 @@ impl<'a> Exchange<'a> {
             Some(phases::give_up(&hub.room, &mut self.req, fault))
         };
         self.wire.takes_interim.set(false);
+        *self.wire.record.borrow_mut() = None;
         let next = match answer {
             Some(answer) => self.reply(answer).await,
             None => {

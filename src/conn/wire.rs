@@ -13,6 +13,7 @@ use crate::codec::http1::head::Version;
 use crate::reactor::buffers::{self, Buf};
 use crate::reactor::stream::Stream;
 use crate::request::ClientLink;
+use crate::shm::{RecordMarker, WorkerRow};
 
 /// Interim responses that a client does not take are dropped beyond this.
 const MOST_INTERIM: usize = 16 * 1024;
@@ -43,6 +44,8 @@ pub(super) struct Wire {
     pub(super) bytes_in: Cell<u64>,
     /// Bytes written for it.
     pub(super) bytes_out: Cell<u64>,
+    /// The current request's record, while a handler has the request.
+    pub(super) record: RefCell<Option<RecordMarker>>,
 }
 
 impl Wire {
@@ -57,6 +60,7 @@ impl Wire {
             takes_interim: Cell::new(false),
             bytes_in: Cell::new(0),
             bytes_out: Cell::new(0),
+            record: RefCell::new(None),
         }
     }
 
@@ -135,5 +139,11 @@ impl ClientLink for Wire {
 
     fn gone(&self) -> bool {
         self.stream.is_broken()
+    }
+
+    fn at_worker(&self, worker: WorkerRow) {
+        if let Some(record) = &*self.record.borrow() {
+            record.member(worker);
+        }
     }
 }

@@ -14,6 +14,7 @@ use crate::config::layer::Layer;
 use crate::config::span::Span;
 use crate::fault::Fault;
 use crate::ids::ServerNo;
+use crate::shm::WorkerRow;
 
 use super::env::Env;
 use super::sections::Set;
@@ -185,6 +186,11 @@ pub trait ClientLink {
 
     /// The client is known to be gone: its answer would go nowhere.
     fn gone(&self) -> bool;
+
+    /// A worker serves the request from now on: the status page and `scoreboard` show it.
+    fn at_worker(&self, worker: WorkerRow) {
+        let _ = worker;
+    }
 }
 
 /// A link that leads nowhere: for `--explain` and tests.

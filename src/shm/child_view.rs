@@ -60,8 +60,10 @@ impl RequestPhase {
 pub struct RequestInfo<'a> {
     /// The client.
     pub client: SocketAddr,
-    /// `ServerName:port` of the virtual host; longer ones are cut to 64 bytes here.
+    /// The virtual host's ServerName; longer ones are cut to 63 bytes here.
     pub vhost: &'a str,
+    /// The port that the client connected to.
+    pub port: u16,
     /// The method.
     pub method: &'a str,
     /// The target; its first 64 bytes are kept.
@@ -205,6 +207,15 @@ impl RecordGuard {
         }
     }
 
+    /// For those who learn of the worker and do not hold the guard.
+    pub fn marker(&self) -> RecordMarker {
+        RecordMarker {
+            board: self.view.board.clone(),
+            slot: self.view.slot,
+            index: self.index,
+        }
+    }
+
     /// The answer is out and logged: bytes sent to the client (head included) and the time it took in µs.
     /// Counts one access; a guard that is dropped without it counts none.
     pub fn finish(self, bytes: u64, micros: u64) {
@@ -220,6 +231,27 @@ impl RecordGuard {
             .board
             .table
             .record(self.view.slot.index(), usize::from(self.index?))
+    }
+}
+
+/// Tells a request's record which worker serves it. Not to be kept longer than the request.
+pub struct RecordMarker {
+    board: Rc<Scoreboard>,
+    slot: SlotNo,
+    index: Option<u8>,
+}
+
+impl RecordMarker {
+    /// The worker that serves the request from now on.
+    pub fn member(&self, worker: WorkerRow) {
+        if let Some(index) = self.index
+            && let Some(record) = self
+                .board
+                .table
+                .record(self.slot.index(), usize::from(index))
+        {
+            record.member.store(u32::from(worker.0) + 1, Relaxed);
+        }
     }
 }
 
@@ -262,6 +294,7 @@ fn fill(record: &RequestSlot, info: &RequestInfo<'_>) {
         record.member.store(0, Relaxed);
         record.minor.store(u32::from(info.minor), Relaxed);
         record.vhost.set(info.vhost.as_bytes());
+        record.local_port.store(u32::from(info.port), Relaxed);
         let method = info.method.as_bytes();
         let method = &method[..method.len().min(METHOD)];
         let target = if info.tail {

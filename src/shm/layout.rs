@@ -36,9 +36,9 @@
 //!    8  u64  mono: its first byte came
 //!   16  u16  client's address family: 4, 6, or 0 · 18 u16 client's port
 //!   20  u32  worker slot that serves it, plus 1; 0 none
-//!   24  u32  HTTP minor version, 0 or 1
+//!   24  u32  HTTP minor version, 0 or 1 · 28 port that the client connected to
 //!   32  16 bytes  client's address (IPv4 in the first 4)
-//!   48  text 64   virtual host
+//!   48  text 64   virtual host's name
 //!  112  text 96   method, a blank, the target's first 64 bytes
 //!
 //! BALANCER SLOT, 1024 bytes, B of them

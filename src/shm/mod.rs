@@ -28,7 +28,7 @@ mod text;
 mod tests;
 
 pub use assign::{Assignment, BalancerRow, WorkerRow};
-pub use child_view::{ChildView, RecordGuard, RequestInfo, RequestPhase};
+pub use child_view::{ChildView, RecordGuard, RecordMarker, RequestInfo, RequestPhase};
 pub use error::ShmError;
 pub use members::{Asker, BalancerState, MemberState, Notice, Routes, Turn};
 pub use scoreboard::{Scoreboard, SlotSummary};

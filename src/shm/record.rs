@@ -139,8 +139,8 @@ record!(
         20 member: AtomicU32,
         /// HTTP minor version.
         24 minor: AtomicU32,
-        /// Space.
-        28 pad0: Pad<1>,
+        /// The port that the client connected to.
+        28 local_port: AtomicU32,
         /// Client's address.
         32 address: [AtomicU64; 2],
         /// Virtual host.

@@ -130,7 +130,7 @@ pub struct RequestRecord {
     pub index: u8,
     /// The client.
     pub client: Option<SocketAddr>,
-    /// The virtual host.
+    /// The virtual host's name and the port that the client connected to.
     pub vhost: String,
     /// Method, target (cut to 64 bytes, not escaped).
     pub request: String,
@@ -345,7 +345,7 @@ fn request(table: &Table, index: usize, slot: &RequestSlot) -> Option<RequestRec
         Some(RequestRecord {
             index: index as u8,
             client: ip.map(|ip| SocketAddr::new(ip, slot.port.load(Relaxed))),
-            vhost: slot.vhost.string(),
+            vhost: format!("{}:{}", slot.vhost.string(), slot.local_port.load(Relaxed)),
             request: slot.request.string(),
             minor: u8::from(slot.minor.load(Relaxed) != 0),
             phase,

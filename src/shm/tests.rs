@@ -40,7 +40,8 @@ fn board(dir: &std::path::Path, settings: &Settings, children: u16) -> Rc<Scoreb
 fn info(target: &[u8]) -> RequestInfo<'_> {
     RequestInfo {
         client: "192.0.2.7:4711".parse().unwrap(),
-        vhost: "front.test:80",
+        vhost: "front.test",
+        port: 80,
         method: "GET",
         target,
         tail: false,

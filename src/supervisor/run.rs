@@ -131,7 +131,7 @@ impl Supervisor {
             signals,
             estates: vec![estate],
             next_generation: 1,
-            readings: 1,
+            readings: 0,
             unready: HashMap::new(),
             programs,
             pid_file: Some(pid_file),
@@ -448,7 +448,7 @@ impl Supervisor {
         let e = &self.estates[0];
         notes::at_start(e);
         self.say_configured();
-        e.board.set_generation(e.generation, self.readings);
+        e.board.set_generation(e.generation, self.readings.max(1));
         e.logs.flush();
     }
 

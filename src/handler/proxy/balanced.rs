@@ -62,6 +62,9 @@ impl Proxy {
             let mut way = self.way(stage, Some(member), url.path);
             way.balanced = true;
             way.before = member.path.as_bytes();
+            if let Some(row) = choice.busy.row() {
+                req.link.at_worker(row);
+            }
             let tally = Tally::new(self.balancing.clone(), choice.busy);
             let outcome = self.attempt(stage, req, body, sending, &way, tally).await;
             let failed = match outcome {

@@ -132,7 +132,13 @@ impl Proxy {
         let settings = &stage.room.settings;
         let worker = found.map(|f| settings.worker(f.no));
         let tally = match found {
-            Some(found) => Tally::new(self.balancing.clone(), self.balancing.enter(found.no)),
+            Some(found) => {
+                let busy = self.balancing.enter(found.no);
+                if let Some(row) = busy.row() {
+                    req.link.at_worker(row);
+                }
+                Tally::new(self.balancing.clone(), busy)
+            }
             None => Tally::none(),
         };
         // Where the URL decides, its base is taken apart; a worker's was at the start.

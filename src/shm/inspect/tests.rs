@@ -34,7 +34,8 @@ fn sample(name: &str) -> (PathBuf, Vec<u8>) {
     child.set_state(ChildState::Serving);
     let request = child.begin_request(&RequestInfo {
         client: "192.0.2.1:999".parse().unwrap(),
-        vhost: "front.test:80",
+        vhost: "front.test",
+        port: 80,
         method: "GET",
         target: b"/hello?\"x\"",
         tail: false,
