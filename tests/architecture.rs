@@ -39,7 +39,7 @@ const ROOMS: &[(&str, &str)] = &[
     ("supervisor", "clock config fault ids log shm sys"),
     (
         "explain",
-        "balancer body clock codec config fault ids log request shm sys",
+        "balancer body clock codec config fault handler ids log request shm sys",
     ),
     (
         "cli",

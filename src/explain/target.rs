@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::config::settings::{Balancer, Server, Settings, Worker};
-use crate::ids::WorkerNo;
+use crate::handler::proxy::lookup::Workers;
+use crate::handler::proxy::spelling;
+use crate::handler::proxy::target::{Url, write_target};
 use crate::request::{ProxyTarget, Request};
 use crate::shm::{Snapshot, WorkerInfo, inspect};
 
@@ -31,14 +33,17 @@ pub fn describe(
     if url.starts_with("balancer://") {
         return balanced(settings, server, target, &url, &now, line);
     }
-    match worker_of(settings, server, &url) {
-        Some(no) => {
-            let worker = settings.worker(no);
+    let parsed = Url::parse(&target.url);
+    let workers = Workers::new(settings, server);
+    match parsed.as_ref().and_then(|u| workers.find(u)) {
+        Some(found) => {
+            let worker = settings.worker(found.no);
             line(
                 "Worker",
                 format!("{}{}", worker.name, super::at(Some(&worker.span))),
             );
             line("", parameters(worker));
+            asks(&[], target, parsed.as_ref(), line);
             served(&worker.scheme, line);
             line(
                 "State",
@@ -50,6 +55,7 @@ pub fn describe(
                 "Worker",
                 "none is defined for it: a new connection for each request".into(),
             );
+            asks(&[], target, parsed.as_ref(), line);
             served(url.split(':').next().unwrap_or_default(), line);
         }
     }
@@ -77,7 +83,6 @@ fn balanced(
     now: &State,
     line: &mut dyn FnMut(&str, String),
 ) {
-    let _ = target;
     let name = crate::config::worker_url::balancer_name(url).unwrap_or_default();
     let found = server
         .proxy
@@ -106,6 +111,8 @@ fn balanced(
             format!("{}{}", worker.name, super::at(Some(&worker.span))),
         );
         line("", parameters(worker));
+        let parsed = Url::parse(&target.url);
+        asks(worker.path.as_bytes(), target, parsed.as_ref(), line);
         served(&worker.scheme, line);
         if let Some(text) = now.worker(worker) {
             line("", format!("now: {text}"));
@@ -116,6 +123,22 @@ fn balanced(
     }
 }
 
+/// The request line's target as the backend will see it, written by the code that sends it.
+fn asks(
+    before: &[u8],
+    target: &ProxyTarget,
+    url: Option<&Url<'_>>,
+    line: &mut dyn FnMut(&str, String),
+) {
+    let path = url.map_or(&b""[..], |u| u.path);
+    let mut out = Vec::new();
+    let spelling = spelling(target.encoded, target.kept_slashes);
+    match write_target(&mut out, before, path, target.query.as_deref(), spelling) {
+        Ok(()) => line("", format!("asked for {}", String::from_utf8_lossy(&out))),
+        Err(fault) => line("End", format!("answered 403: {fault}")),
+    }
+}
+
 fn served(scheme: &str, line: &mut dyn FnMut(&str, String)) {
     if !crate::config::directive::pass::SCHEMES.contains(&scheme) {
         line(
@@ -123,20 +146,6 @@ fn served(scheme: &str, line: &mut dyn FnMut(&str, String)) {
             format!("answered 500: nobody handles the scheme {scheme}"),
         );
     }
-}
-
-/// The plain worker whose name is the longest prefix of the target.
-fn worker_of(settings: &Settings, server: &Server, url: &str) -> Option<WorkerNo> {
-    let parsed = crate::config::worker_url::WorkerUrl::parse(url).ok()?;
-    let mut best: Option<&Worker> = None;
-    for no in &server.proxy.workers {
-        let worker = settings.worker(*no);
-        let longer = best.is_none_or(|b| worker.name.len() > b.name.len());
-        if longer && parsed.is_under(&worker.name) {
-            best = Some(worker);
-        }
-    }
-    best.map(|w| w.no)
 }
 
 fn parameters(worker: &Worker) -> String {

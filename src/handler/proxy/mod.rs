@@ -9,15 +9,17 @@ mod attempt;
 mod balanced;
 mod cookies;
 mod dates;
-mod lookup;
+pub mod lookup;
 mod outgoing;
 mod prologue;
 mod request_head;
 mod response_head;
 mod reverse;
 mod stage;
-mod target;
+pub mod target;
 mod wishes;
+
+pub use attempt::spelling;
 
 use std::borrow::Cow;
 use std::rc::Rc;
