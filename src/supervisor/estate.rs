@@ -126,8 +126,10 @@ fn table(
     before: &Before<'_>,
 ) -> Result<(Rc<Scoreboard>, Assignment), ShmError> {
     let path = before.table;
-    let Some(serving) = before.serving else {
+    // A table that was cut has nothing worth carrying over.
+    let Some(serving) = before.serving.filter(|e| !e.board.damaged()) else {
         let board = Scoreboard::create(path, settings, children, generation)?;
+        board.survive_bus_errors()?;
         let rows = board.assign(settings, generation)?;
         return Ok((board, rows));
     };
@@ -140,6 +142,7 @@ fn table(
         }
     }
     let board = board.grown(path, settings, children, generation)?;
+    board.survive_bus_errors()?;
     let rows = board.assign(settings, generation)?;
     Ok((board, rows))
 }

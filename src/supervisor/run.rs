@@ -38,6 +38,8 @@ pub struct Supervisor {
     pub(super) next_generation: u32,
     /// Reloads that were tried, for `-k` to see that one came to nothing.
     pub(super) readings: u32,
+    /// The newest generation whose table was found cut, so that this is told and acted on once.
+    mended: Option<Generation>,
     /// Children that have not reported, with our end of their pipe.
     pub(super) unready: HashMap<i32, OwnedFd>,
     pub(super) programs: Programs,
@@ -132,6 +134,7 @@ impl Supervisor {
             estates: vec![estate],
             next_generation: 1,
             readings: 0,
+            mended: None,
             unready: HashMap::new(),
             programs,
             pid_file: Some(pid_file),
@@ -168,12 +171,34 @@ impl Supervisor {
                     }
                 }
             }
+            if self.is_cut() {
+                queue.push_back(Event::Asked(Ask::Graceful));
+                continue;
+            }
             for e in &self.estates {
                 e.logs.flush();
             }
             self.programs.tend(&self.estates);
             self.wait(&mut queue);
         }
+    }
+
+    /// True once for each table that was found cut: a new generation with a new one must follow.
+    fn is_cut(&mut self) -> bool {
+        let cut = self.estates.last().filter(|e| e.board.damaged());
+        let Some(generation) = cut.map(|e| e.generation) else {
+            return false;
+        };
+        if self.mended == Some(generation) {
+            return false;
+        }
+        self.mended = Some(generation);
+        ::log::error!(
+            target: "core",
+            "ScoreBoardFile {} was cut while it was in use; a new generation with a new table follows",
+            self.table_path.display()
+        );
+        true
     }
 
     /// Blocks until a signal, a child's report or the next deadline.
@@ -327,6 +352,10 @@ impl Supervisor {
         let Some(estate) = self.estate(generation) else {
             return Ok(failed);
         };
+        if estate.board.damaged() {
+            // Its child could not serve; `is_cut` brings a generation that can.
+            return Ok(failed);
+        }
         let Some(slot) = estate.board.claim_slot(no, generation) else {
             ::log::error!(target: "core", "no free row in the slot table for child {no} of generation {generation}");
             return Ok(failed);
