@@ -418,7 +418,8 @@ impl Layer {
     }
 }
 
-fn merged_options(base: Option<Options>, over: Option<Options>) -> Option<Options> {
+/// What two `Options` lines say together, the second one later or further in.
+pub fn merged_options(base: Option<Options>, over: Option<Options>) -> Option<Options> {
     match (base, over) {
         (Some(b), Some(o)) if o.relative => Some(Options {
             on: (b.on | o.on) & !o.off,

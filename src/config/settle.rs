@@ -28,7 +28,7 @@ pub fn settle(build: &mut Build) -> Settings {
     let listens = listens(&draft);
     let mime_types = mime::types(build, draft.types_config.take());
     let mut logs = logs::Logs::default();
-    let access = logs.collect(&draft);
+    let access = logs.collect(build, &draft);
     let error = logs.error_logs(build, &draft);
     let resolved = workers::number(build, &mut draft);
     let servers = servers::resolve(build, &mut draft, access, error, resolved.places);

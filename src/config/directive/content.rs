@@ -6,7 +6,8 @@ use super::alias::is_url;
 use super::value::{flag, number};
 use crate::config::args::Args;
 use crate::config::frame::Build;
-use crate::config::layer::{ErrorDocument, MimeKind, Options};
+use crate::config::layer::{ErrorDocument, MimeKind, Options, merged_options};
+use crate::config::worker_url::WorkerUrl;
 
 /// Handlers that `SetHandler` may name.
 const HANDLERS: [&str; 3] = ["server-status", "default-handler", "none"];
@@ -17,7 +18,8 @@ pub fn options(b: &mut Build, args: &Args) -> Result<(), String> {
     if value.on & Options::INDEXES != 0 {
         b.note("Options Indexes: listings of directories are not there in this version of muster; a directory without an index file is answered 403");
     }
-    b.layer().options = Some(value);
+    let layer = b.layer();
+    layer.options = merged_options(layer.options, Some(value));
     Ok(())
 }
 
@@ -268,13 +270,27 @@ pub fn set_handler(b: &mut Build, args: &Args) -> Result<(), String> {
         b.layer().handler = Some((*h).to_string());
         return Ok(());
     }
+    if let Some(target) = name.strip_prefix("proxy:") {
+        return proxy_handler(b, name, target);
+    }
     let reason = match name {
         "balancer-manager" => "the page that changes balancers (mod_proxy_balancer) is not there in this version of muster; `musterctl scoreboard` shows them".to_string(),
-        n if n.starts_with("proxy:") => "proxying by SetHandler is not there in this version of muster; use ProxyPass in a <Location>".to_string(),
         n if n.starts_with("expr=") => "expressions are not there in this version of muster".to_string(),
         _ => format!("nothing here handles it; there are {}", HANDLERS.join(", ")),
     };
     Err(format!("SetHandler {name}: {reason}"))
+}
+
+/// `SetHandler proxy:URL`: the file's name goes behind the URL.
+fn proxy_handler(b: &mut Build, name: &str, target: &str) -> Result<(), String> {
+    let url = WorkerUrl::parse(target).map_err(|e| format!("SetHandler {name}: {e}"))?;
+    if let Some(missing) = super::pass::missing_scheme(&url.scheme) {
+        return Err(format!(
+            "SetHandler {name}: {missing} is not there in this version of muster"
+        ));
+    }
+    b.layer().handler = Some(name.to_string());
+    Ok(())
 }
 
 /// `ErrorDocument code text|/path|URL|default`

@@ -164,25 +164,32 @@ fn target(b: &mut Build, line: &Line, is_match: bool) -> Result<RuleTo, String> 
 /// Says it when nobody serves the scheme of a URL.
 pub fn warn_of_scheme(b: &mut Build, url: &WorkerUrl) {
     let scheme = &url.scheme;
-    if SCHEMES.contains(&scheme.as_str()) || scheme.contains('$') {
+    let Some(missing) = missing_scheme(scheme) else {
         return;
+    };
+    b.warn(format!(
+        "{scheme}: {missing} is not there in this version of muster; requests for {} are answered 500. Schemes that work: {}",
+        url.name,
+        SCHEMES.join(", ")
+    ));
+}
+
+/// What would have to be there to serve a scheme; `None` for those that are served.
+pub fn missing_scheme(scheme: &str) -> Option<&'static str> {
+    if SCHEMES.contains(&scheme) || scheme.contains('$') {
+        return None;
     }
-    let module = match scheme.as_str() {
+    Some(match scheme {
         "https" | "wss" => "TLS to backends (mod_ssl's SSLProxyEngine)",
-        "ws" => "WebSocket backends (mod_proxy_wstunnel)",
-        "ajp" => "the AJP protocol (mod_proxy_ajp)",
+        "ws" => "WebSocket to backends (mod_proxy_wstunnel)",
+        "ajp" => "AJP (mod_proxy_ajp)",
         "fcgi" => "FastCGI (mod_proxy_fcgi)",
         "scgi" => "SCGI (mod_proxy_scgi)",
         "uwsgi" => "uwsgi (mod_proxy_uwsgi)",
         "h2" | "h2c" => "HTTP/2 to backends (mod_proxy_http2)",
         "ftp" => "FTP (mod_proxy_ftp)",
-        _ => "this scheme",
-    };
-    b.warn(format!(
-        "{scheme}: {module} is not there in this version of muster; requests for {} are answered 500. Schemes that work: {}",
-        url.name,
-        SCHEMES.join(", ")
-    ));
+        _ => "a handler for this scheme",
+    })
 }
 
 /// Scheme and authority in lower case; path and a socket's path stay.

@@ -103,6 +103,7 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
                 "passing descriptors (mod_proxy_fdpass)",
             ));
         }
+        "upgrade" if value.eq_ignore_ascii_case("none") => {}
         "upgrade" => {
             return Err("upgraded connections such as WebSocket (mod_proxy_http, mod_proxy_wstunnel) are not there in this version of muster".into());
         }

@@ -43,8 +43,13 @@ impl Logs {
     }
 
     /// The access logs of each server: its own, else the main server's; then the global ones.
-    pub fn collect(&mut self, draft: &Draft) -> Vec<Vec<AccessLog>> {
+    pub fn collect(&mut self, build: &mut Build, draft: &Draft) -> Vec<Vec<AccessLog>> {
         let main = &draft.servers[0];
+        for server in &draft.servers {
+            for log in server.logs.iter().chain(&draft.global_logs) {
+                warn_of_nickname(build, log, server, main);
+            }
+        }
         let mut out = Vec::new();
         for server in &draft.servers {
             let own = if server.logs.is_empty() { main } else { server };
@@ -85,6 +90,20 @@ fn format(written: Option<&str>, server: &ServerDraft, main: &ServerDraft) -> St
     named(server)
         .or_else(|| named(main))
         .unwrap_or_else(|| if text == "CLF" { COMMON } else { text }.to_string())
+}
+
+/// A word that is no nickname is a format that writes this word for each request: hardly meant.
+fn warn_of_nickname(build: &mut Build, log: &LogDraft, server: &ServerDraft, main: &ServerDraft) {
+    let Some(written) = log.format.as_deref() else {
+        return;
+    };
+    let is_word = !written.is_empty() && !written.contains(['%', ' ']);
+    if is_word && format(Some(written), server, main) == written {
+        build.span = log.span.clone();
+        build.warn(format!(
+            "no LogFormat has the nickname \"{written}\": each request writes that word; add a line such as LogFormat \"%h %l %u %t \\\"%r\\\" %>s %b\" {written}"
+        ));
+    }
 }
 
 /// Where errors go when no ErrorLog says so: httpd's place if its directory is there.

@@ -50,6 +50,7 @@ pub fn number(build: &mut Build, draft: &mut Draft) -> Resolved {
         let workers = std::mem::take(&mut proxy.workers);
         let balancers = std::mem::take(&mut proxy.balancers);
         for w in workers {
+            out.warn_of_shared(build, &w, &place);
             let worker = out.add_worker(build, w, no, None);
             place.workers.push(worker);
         }
@@ -67,6 +68,25 @@ fn inherit_flags(proxy: &ProxyDraft) -> (Option<bool>, Option<bool>) {
 }
 
 impl Resolved {
+    /// A worker of the main server with the same name is the one that is used, as in httpd.
+    fn warn_of_shared(&self, build: &mut Build, own: &WorkerDraft, place: &Place) {
+        let same = |no: &&WorkerNo| {
+            let w = &self.workers[no.index()];
+            w.name == own.url.name && w.server == ServerNo(0)
+        };
+        let Some(inherited) = place.workers.iter().find(same) else {
+            return;
+        };
+        let at = self.workers[inherited.index()].span.clone();
+        for (key, value) in &own.params.written {
+            build.span = own.span.clone();
+            build.warn(format!(
+                "AH01146: Ignoring parameter '{key}={value}' for worker '{}' because of worker sharing: the main server defines it at {at}, and its parameters hold here too",
+                own.url.name
+            ));
+        }
+    }
+
     fn add_worker(
         &mut self,
         build: &mut Build,
