@@ -27,6 +27,11 @@ pub fn listen(b: &mut Build, args: &Args) -> Result<(), String> {
             "Listen options such as \"{p}\" are not there in this version of muster"
         ));
     }
+    if protocol.as_deref() == Some("https") {
+        b.warn(format!(
+            "Listen {word} https: TLS is not there in this version of muster; the port speaks plain HTTP"
+        ));
+    }
     for address in addresses {
         if b.draft
             .listens
