@@ -4,6 +4,7 @@
 //! everything is tested and fuzzed without a network. `conn` drives it for clients, `upstream` for
 //! backends. Both sides are held to the same rules: what is ambiguous is refused, never repaired.
 
+pub mod beacon;
 pub mod date;
 pub mod escape;
 pub mod fields;
