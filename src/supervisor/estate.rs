@@ -64,7 +64,7 @@ impl Estate {
     /// # Errors
     /// See [`StartError`].
     pub fn prepare(
-        settings: Settings,
+        settings: Rc<Settings>,
         generation: Generation,
         before: &Before<'_>,
     ) -> Result<Estate, StartError> {
@@ -93,7 +93,7 @@ impl Estate {
             generation,
             nudges: nudges.into(),
             places: sockets.iter().map(|(_, b)| b.place).collect(),
-            settings: Rc::new(settings),
+            settings,
             children,
             identity,
             sockets,
@@ -126,20 +126,31 @@ fn table(
     before: &Before<'_>,
 ) -> Result<(Rc<Scoreboard>, Assignment), ShmError> {
     let path = before.table;
-    // A table that was cut has nothing worth carrying over.
-    let Some(serving) = before.serving.filter(|e| !e.board.damaged()) else {
+    let fresh = || {
         let board = Scoreboard::create(path, settings, children, generation)?;
         board.survive_bus_errors()?;
         let rows = board.assign(settings, generation)?;
-        return Ok((board, rows));
+        Ok((board, rows))
+    };
+    let Some(serving) = before.serving else {
+        return fresh();
     };
     let board = &serving.board;
-    if board.free_slots() >= usize::from(children) {
+    let shared = if board.free_slots() >= usize::from(children) {
         match board.assign(settings, generation) {
-            Ok(rows) => return Ok((board.clone(), rows)),
-            Err(ShmError::Full { .. }) => {}
+            Ok(rows) => Some((board.clone(), rows)),
+            Err(ShmError::Full { .. }) => None,
             Err(e) => return Err(e),
         }
+    } else {
+        None
+    };
+    // A table that was cut, as the look at it may just have shown, has nothing to carry over.
+    if board.damaged() {
+        return fresh();
+    }
+    if let Some(both) = shared {
+        return Ok(both);
     }
     let board = board.grown(path, settings, children, generation)?;
     board.survive_bus_errors()?;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -102,7 +103,12 @@ impl Supervisor {
         };
         let prepared = TableLock::take(&table_path)
             .map_err(StartError::from)
-            .and_then(|lock| Ok((lock, Estate::prepare(settings, Generation(0), &before)?)))
+            .and_then(|lock| {
+                Ok((
+                    lock,
+                    Estate::prepare(Rc::new(settings), Generation(0), &before)?,
+                ))
+            })
             .and_then(|(lock, estate)| {
                 let signals = Signals::take(&WANTED, &[Signal::SIGUSR2]);
                 let signals = signals.map_err(|error| StartError::System {
@@ -295,15 +301,22 @@ impl Supervisor {
     /// Reads the configuration and prepares the next generation.
     fn reload(&mut self) -> Event {
         let mut loaded = build::load(&self.invocation);
-        let Some(settings) = loaded.settings.take() else {
-            ::log::error!(
-                target: "core",
-                "the configuration has faults; the running one goes on unchanged"
-            );
-            for line in loaded.complaint_lines(&self.invocation.program) {
-                ::log::error!(target: "core", "{line}");
+        let settings = match loaded.settings.take() {
+            Some(settings) => Rc::new(settings),
+            None => {
+                for line in loaded.complaint_lines(&self.invocation.program) {
+                    ::log::error!(target: "core", "{line}");
+                }
+                ::log::error!(
+                    target: "core",
+                    "the configuration has faults; the running one goes on unchanged"
+                );
+                match self.estates.last().filter(|e| e.board.damaged()) {
+                    // A new table is needed all the same.
+                    Some(e) => e.settings.clone(),
+                    None => return Event::Refused,
+                }
             }
-            return Event::Refused;
         };
         let changed = notes::changed(&self.estates[0], &settings);
         let generation = Generation(self.next_generation);
