@@ -46,6 +46,8 @@ struct Listener {
     source: Source,
     /// Where it listens, when that is one address.
     local: Option<SocketAddr>,
+    /// It hands out connections only once they have sent something (AcceptFilter).
+    deferred: bool,
     /// How many to accept at the next event. Grows while the queue outlasts it and shrinks when it
     /// was emptied, so that at low load no call is made that finds nothing.
     batch: Cell<u32>,
@@ -90,8 +92,13 @@ pub(super) struct Acceptor {
 }
 
 impl Acceptor {
-    pub(super) fn new(hub: Rc<Hub>, place: Place, listeners: Vec<OwnedFd>) -> Rc<Acceptor> {
-        let listeners = listeners.into_iter().map(|fd| {
+    /// `listeners`: each with whether it waits for a connection's first bytes.
+    pub(super) fn new(
+        hub: Rc<Hub>,
+        place: Place,
+        listeners: impl Iterator<Item = (bool, OwnedFd)>,
+    ) -> Rc<Acceptor> {
+        let listeners = listeners.map(|(deferred, fd)| {
             // Accepted sockets inherit it, which saves a call for each of them.
             let _ = SockRef::from(&fd).set_tcp_nodelay(true);
             let local = SockRef::from(&fd).local_addr().ok();
@@ -102,6 +109,7 @@ impl Acceptor {
                 fd: RefCell::new(Some(fd)),
                 source: Source::unregistered(),
                 local,
+                deferred,
                 batch: Cell::new(1),
             })
         });
@@ -268,7 +276,7 @@ impl Acceptor {
                 return End::Passed;
             }
             match accept(fd) {
-                Ok((socket, client)) => self.serve(socket, client, listener.local),
+                Ok((socket, client)) => self.serve(socket, client, listener),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return End::Empty,
                 Err(e) if is_exhaustion(&e) => {
                     self.exhausted(&e);
@@ -281,18 +289,14 @@ impl Acceptor {
         End::Enough
     }
 
-    fn serve(
-        self: &Rc<Self>,
-        socket: OwnedFd,
-        client: Option<SocketAddr>,
-        local: Option<SocketAddr>,
-    ) {
+    fn serve(self: &Rc<Self>, socket: OwnedFd, client: Option<SocketAddr>, listener: &Listener) {
         self.accepted.set(self.accepted.get() + 1);
         if socket.as_raw_fd() >= self.reserve_from && self.hub.close_idle(1) == 0 {
             let full = io::Error::from_raw_os_error(libc::EMFILE);
             self.exhausted(&full);
         }
-        if let Err(e) = conn::serve(&self.hub, socket, client, local) {
+        let (local, deferred) = (listener.local, listener.deferred);
+        if let Err(e) = conn::serve(&self.hub, socket, client, local, deferred) {
             self.complain(&format!("a connection could not be served: {e}"));
         }
     }

@@ -95,7 +95,11 @@ impl Child {
             scoreboard: context.scoreboard,
             nudges: context.nudges,
         };
-        let listeners = context.listeners.into_iter().map(|(_, fd)| fd).collect();
+        let of = Rc::clone(&settings);
+        let listeners = context
+            .listeners
+            .into_iter()
+            .map(move |(no, fd)| (of.listens.get(no.index()).is_some_and(|l| l.defer), fd));
         let child = Rc::new(Child {
             acceptor: Acceptor::new(Rc::clone(&hub), place, listeners),
             watchdog: Watchdog::new(context.watchdog, view.clone(), balancing),

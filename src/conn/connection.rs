@@ -17,7 +17,7 @@ use crate::reactor::stream::Stream;
 use crate::reactor::{Timer, spawn, task};
 
 /// Serves an accepted connection to its end. `local`: the listener's address where that is a
-/// definite one; else the kernel is asked.
+/// definite one; else the kernel is asked. `has_data`: it has sent something already.
 ///
 /// # Errors
 /// The socket could not be put into the loop; it is closed then.
@@ -26,8 +26,9 @@ pub fn serve(
     fd: OwnedFd,
     client: Option<SocketAddr>,
     local: Option<SocketAddr>,
+    has_data: bool,
 ) -> io::Result<()> {
-    let stream = Stream::from_accepted(fd)?;
+    let stream = Stream::from_accepted(fd, has_data)?;
     let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
     let client = client.unwrap_or(unknown);
     let local = local.or_else(|| stream.local_addr()).unwrap_or(unknown);

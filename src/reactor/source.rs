@@ -140,6 +140,11 @@ impl Source {
         })
     }
 
+    /// Something is there to read, as somebody knows without an event.
+    pub fn set_readable(&self) {
+        self.with(|e| e.flags |= READABLE);
+    }
+
     /// A read found nothing, or less than was asked for: the next byte comes with an event. A
     /// connection whose end was seen stays readable, since no further event would come.
     pub fn clear_readable(&self) {

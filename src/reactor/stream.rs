@@ -27,12 +27,16 @@ pub struct Stream {
 
 impl Stream {
     /// Takes a socket that `accept` gave (non-blocking, close-on-exec) into the loop. TCP_NODELAY
-    /// is inherited from the listener.
+    /// is inherited from the listener. `has_data`: the listener hands out only connections that
+    /// have sent something, so the first read need not wait for an event.
     ///
     /// # Errors
     /// Those of epoll_ctl(2).
-    pub fn from_accepted(fd: OwnedFd) -> io::Result<Stream> {
+    pub fn from_accepted(fd: OwnedFd, has_data: bool) -> io::Result<Stream> {
         let source = Source::new(fd.as_raw_fd())?;
+        if has_data {
+            source.set_readable();
+        }
         Ok(Stream { source, fd })
     }
 

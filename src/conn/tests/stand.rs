@@ -88,7 +88,7 @@ pub(super) fn with<F: Future<Output = ()> + 'static>(
                 std::future::poll_fn(|_| source.poll_read_ready()).await;
                 source.clear_readable();
                 while let Ok((fd, client)) = accept(listener.as_raw_fd()) {
-                    serve(&theirs, fd, client, Some(to)).unwrap();
+                    serve(&theirs, fd, client, Some(to), false).unwrap();
                 }
             }
         });

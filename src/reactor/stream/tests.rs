@@ -16,7 +16,7 @@ async fn pair() -> (Stream, Stream) {
         .await
         .unwrap();
     let (fd, peer) = accept(listener.as_raw_fd()).unwrap();
-    let far = Stream::from_accepted(fd).unwrap();
+    let far = Stream::from_accepted(fd, false).unwrap();
     assert_eq!(far.peer_addr(), peer);
     assert_eq!(near.local_addr(), peer);
     (near, far)
