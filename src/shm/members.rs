@@ -1,7 +1,8 @@
 //! What a balancer does to its members' rows: single atomic steps, and the turn that makes a
 //! choice atomic across processes.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::fence;
 use std::time::Duration;
 
 use super::assign::{BalancerRow, WorkerRow};
@@ -97,9 +98,11 @@ impl Turn<'_> {
         self.guard.is_some()
     }
 
-    /// A choice was made without the lock.
+    /// A choice was made without the lock, and its changes are done. Whoever levelled the sum while
+    /// they were half done levelled it wrongly: so it is looked at once more.
     pub fn count_unlocked(&self) {
         self.slot.unlocked.fetch_add(1, Relaxed);
+        self.slot.repair.store(1, Release);
     }
 }
 
@@ -151,8 +154,10 @@ impl Scoreboard {
             if slot.repair.load(Acquire) != 0
                 && asker.generation.0 >= self.table.header().generation.load(Relaxed)
             {
+                // Before looking: a wish that comes meanwhile is for the next one.
+                slot.repair.store(0, Relaxed);
+                fence(SeqCst);
                 self.level(members);
-                slot.repair.store(0, Release);
             }
         }
         Some(Turn {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::assign::{self, Assignment, WorkerRow};
 use super::carry;
@@ -173,14 +173,11 @@ impl Scoreboard {
         past[0].fetch_add(head.accesses.load(Relaxed), Relaxed);
         past[1].fetch_add(head.bytes.load(Relaxed), Relaxed);
         past[2].fetch_add(head.duration.load(Relaxed), Relaxed);
-        let generation = head.generation.load(Relaxed);
         self.reset(slot.index());
-        if generation < self.table.header().generation.load(Relaxed) {
-            // Its member lists may have been others than the present ones, so that the present
-            // members' lbstatus may have been left with a sum.
-            for (_, balancer) in self.table.balancers() {
-                balancer.repair.store(1, Relaxed);
-            }
+        // It may have died in the middle of a choice, or (an older generation's) have known other
+        // members than the present ones: either leaves the present members' lbstatus with a sum.
+        for (_, balancer) in self.table.balancers() {
+            balancer.repair.store(1, Release);
         }
         head.state.store(ChildState::Unused as u32, Relaxed);
     }

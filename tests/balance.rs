@@ -1,0 +1,400 @@
+//! Balancing end to end: several children, real clients, members that die, stop and come back.
+
+mod common;
+
+use std::thread;
+
+use common::backend::Reply;
+use common::load::Load;
+use common::server::free_port;
+use common::{Backend, Client, Server, eventually, get};
+use muster::shm::{WorkerInfo, status};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const CHILDREN: &str =
+    "Listen 127.0.0.1:@PORT@\nStartServers 3\nKeepAliveTimeout 60\nMaxKeepAliveRequests 0\n";
+
+/// A balancer of members (port, parameters) for all paths.
+fn balancer(set: &str, members: &[(u16, &str)]) -> String {
+    let lines: String = members
+        .iter()
+        .map(|(port, params)| format!("BalancerMember http://127.0.0.1:{port} {params}\n"))
+        .collect();
+    format!(
+        "{CHILDREN}<Proxy balancer://c>\n{lines}ProxySet lbmethod=byrequests {set}\n</Proxy>\nProxyPass / balancer://c/\n"
+    )
+}
+
+fn members(server: &Server) -> Vec<WorkerInfo> {
+    server.scoreboard().balancers[0].members.clone()
+}
+
+fn assert_level(server: &Server) {
+    eventually("nothing is busy", || {
+        members(server).iter().all(|m| m.busy == 0)
+    });
+    let sum: i64 = members(server).iter().map(|m| m.lbstatus).sum();
+    assert_eq!(sum, 0, "{:?}", members(server));
+}
+
+/// The names of the backends that answer `n` requests over one connection.
+fn sequence(client: &mut Client, n: usize) -> String {
+    (0..n)
+        .map(|_| {
+            let r = client.get("/x").unwrap();
+            match r.status {
+                200 => r.text().chars().next().unwrap(),
+                _ => '!',
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn shares_are_exact_over_children() {
+    let backends: Vec<_> = ["a", "b", "c"].map(Backend::start).into();
+    let server = Server::start(&balancer(
+        "",
+        &[
+            (backends[0].port, ""),
+            (backends[1].port, "loadfactor=4"),
+            (backends[2].port, ""),
+        ],
+    ));
+    // 12 clients × 50 requests: 100 rounds of six.
+    let port = server.port;
+    let clients: Vec<_> = (0..12)
+        .map(|_| {
+            thread::spawn(move || {
+                let mut client = Client::connect(port);
+                assert!(!sequence(&mut client, 50).contains('!'));
+            })
+        })
+        .collect();
+    for c in clients {
+        c.join().unwrap();
+    }
+    let counts: Vec<_> = backends.iter().map(Backend::count).collect();
+    assert_eq!(counts, [100, 400, 100]);
+    assert_level(&server);
+    let m = members(&server);
+    assert_eq!(
+        m.iter().map(|m| m.elected).collect::<Vec<_>>(),
+        [100, 400, 100]
+    );
+    assert!(m.iter().all(|m| m.lbstatus == 0));
+    let served = server
+        .scoreboard()
+        .children
+        .iter()
+        .filter(|c| c.accesses > 0)
+        .count();
+    assert!(served >= 2, "the clients were spread over children");
+    // One at a time: the sequence of the tables, whichever child serves.
+    let one_by_one: String = (0..6)
+        .map(|_| get(server.port, "/").unwrap().text().remove(0))
+        .collect();
+    assert_eq!(one_by_one, "babbcb");
+}
+
+#[test]
+fn a_dead_member_costs_nobody_a_request() {
+    let a = Backend::start("a");
+    let b = Backend::start("b");
+    let dead = free_port();
+    let server = Server::start(&balancer(
+        "",
+        &[(dead, ""), (a.port, ""), (b.port, "loadfactor=2")],
+    ));
+    let mut client = Client::connect(server.port);
+    assert!(!sequence(&mut client, 30).contains('!'));
+    let m = members(&server);
+    assert_eq!(status::text(m[0].status), "Init Err ");
+    assert_eq!(m[0].elected, 1, "tried once");
+    assert_eq!(m[1].elected + m[2].elected, 30);
+    assert_eq!(a.count() * 2, b.count());
+    assert_level(&server);
+    assert_eq!(server.count_log("disabling worker"), 1);
+    // A POST moves on as well: nothing of it was sent to the dead one.
+    let server = Server::start(&balancer("", &[(dead, ""), (a.port, "")]));
+    let before = a.count();
+    let answer = Client::connect(server.port).post("/", b"12345").unwrap();
+    assert_eq!((answer.status, a.count() - before), (200, 1));
+}
+
+#[test]
+fn a_member_comes_back_by_one_probe() {
+    let a = Backend::start("a");
+    let port = free_port();
+    let server = Server::start(&balancer("", &[(port, "retry=1"), (a.port, "")]));
+    let mut client = Client::connect(server.port);
+    assert_eq!(sequence(&mut client, 4), "aaaa");
+    let b = Backend::at(port, |_| Reply::Text("b".into()));
+    eventually("the member is tried and back in turn", || {
+        sequence(&mut client, 1) == "b"
+    });
+    let m = &members(&server)[0];
+    assert_eq!(status::text(m.status), "Init Ok ");
+    assert_eq!((m.retries, m.error_time.0), (0, 0));
+    let after = sequence(&mut client, 20);
+    assert!(!after.contains('!') && after.contains('b'), "{after}");
+    assert!(b.count() > 1);
+    assert_level(&server);
+}
+
+#[test]
+fn when_all_are_dead() {
+    let (x, y) = (free_port(), free_port());
+    // Forced recovery: each request tries both and gets 503.
+    let server = Server::start(&balancer("", &[(x, ""), (y, "")]));
+    for _ in 0..3 {
+        assert_eq!(get(server.port, "/").unwrap().status, 503);
+    }
+    let tried: u64 = members(&server).iter().map(|m| m.elected).sum();
+    assert_eq!(tried, 6);
+    // Without it nobody is tried until `retry` has passed.
+    let server = Server::start(&balancer("forcerecovery=Off", &[(x, ""), (y, "")]));
+    for _ in 0..3 {
+        assert_eq!(get(server.port, "/").unwrap().status, 503);
+    }
+    let tried: u64 = members(&server).iter().map(|m| m.elected).sum();
+    assert_eq!(tried, 2);
+    // maxattempts=0: one try.
+    let a = Backend::start("a");
+    let server = Server::start(&balancer("maxattempts=0", &[(x, ""), (a.port, "")]));
+    assert_eq!(get(server.port, "/").unwrap().status, 503);
+    assert_eq!(get(server.port, "/").unwrap().status, 200);
+    // A member that ignores errors never becomes unusable, so nobody moves on from it.
+    let server = Server::start(&balancer("", &[(x, "status=+I"), (a.port, "")]));
+    let mut client = Client::connect(server.port);
+    let statuses: Vec<_> = (0..4)
+        .map(|_| get(server.port, "/").unwrap().status)
+        .collect();
+    assert_eq!(statuses, [503, 200, 503, 200]);
+    assert!(client.get("/").is_ok());
+    assert_level(&server);
+}
+
+#[test]
+fn spares_and_standbys_wait_until_they_are_needed() {
+    let names = ["b", "r", "s"].map(Backend::start);
+    let dead = free_port();
+    let server = Server::start(&balancer(
+        "",
+        &[
+            (dead, ""),
+            (names[0].port, ""),
+            (names[1].port, "status=+R"),
+            (names[2].port, "status=+H"),
+        ],
+    ));
+    let mut client = Client::connect(server.port);
+    // The first request meets the dead one and fails over; then b and r by turns.
+    let first = sequence(&mut client, 1);
+    assert!(first == "b" || first == "r", "{first}");
+    let rest = sequence(&mut client, 10);
+    assert!(rest.starts_with("br") || rest.starts_with("rb"), "{rest}");
+    assert!(!rest.contains("bb") && !rest.contains("rr"), "{rest}");
+    assert_eq!(names[2].count(), 0);
+
+    let server = Server::start(&balancer(
+        "",
+        &[
+            (names[0].port, "status=+D"),
+            (names[1].port, "lbset=1"),
+            (names[2].port, "status=+H"),
+        ],
+    ));
+    let mut client = Client::connect(server.port);
+    assert_eq!(
+        sequence(&mut client, 4),
+        "ssss",
+        "a standby of set 0 before set 1"
+    );
+    let server = Server::start(&balancer(
+        "",
+        &[(names[0].port, "status=+N"), (names[1].port, "lbset=1")],
+    ));
+    let mut client = Client::connect(server.port);
+    assert_eq!(
+        sequence(&mut client, 3),
+        "rrr",
+        "a draining member takes nothing new"
+    );
+}
+
+#[test]
+fn sessions_stay_with_their_member() {
+    let a = Backend::start("a");
+    let b = Backend::start("b");
+    let both = |set: &str, a_params: &str| {
+        balancer(
+            &format!("stickysession=SID|sid scolonpathdelim=On {set}"),
+            &[
+                (a.port, &format!("route=ra {a_params}")),
+                (b.port, "route=rb"),
+            ],
+        )
+    };
+    let server = Server::start(&both("", ""));
+    let ask = |server: &Server, path: &str, cookie: &str| {
+        let mut client = Client::connect(server.port);
+        let cookie = match cookie {
+            "" => String::new(),
+            c => format!("Cookie: {c}\r\n"),
+        };
+        client
+            .send(format!(
+                "GET {path} HTTP/1.1\r\nHost: localhost\r\n{cookie}Connection: close\r\n\r\n"
+            ))
+            .unwrap();
+        let r = client.response("GET").unwrap();
+        (r.status, r.text().chars().next().unwrap_or('!'))
+    };
+    for _ in 0..3 {
+        assert_eq!(ask(&server, "/", "x=1; SID=abc.ra"), (200, 'a'));
+        assert_eq!(ask(&server, "/", "SID=\"abc.rb\""), (200, 'b'));
+        assert_eq!(ask(&server, "/p;sid=abc.ra;v=1?q", ""), (200, 'a'));
+        assert_eq!(ask(&server, "/p?q=1&sid=abc.rb", "SID=abc.ra"), (200, 'b'));
+    }
+    assert_level(&server);
+    // A session's member that is down: another one, unless nofailover says no.
+    let server = Server::start(&both("", "status=+S"));
+    assert_eq!(ask(&server, "/", "SID=abc.ra"), (200, 'b'));
+    let server = Server::start(&both("nofailover=On", "status=+S"));
+    assert_eq!(ask(&server, "/", "SID=abc.ra").0, 503);
+    assert_eq!(ask(&server, "/", "SID=abc.unknown"), (200, 'b'));
+    // A draining member keeps its sessions; a redirect leads to another.
+    let server = Server::start(&both("", "status=+N"));
+    assert_eq!(ask(&server, "/", "SID=abc.ra"), (200, 'a'));
+    assert_eq!(ask(&server, "/", ""), (200, 'b'));
+    let server = Server::start(&both("", "status=+D redirect=rb"));
+    assert_eq!(ask(&server, "/", "SID=abc.ra"), (200, 'b'));
+}
+
+#[test]
+fn answers_that_put_a_member_in_error() {
+    let a = Backend::with(|r| match r.target() {
+        "/500" => Reply::Raw(b"HTTP/1.1 500 Oops\r\nContent-Length: 1\r\n\r\na".to_vec()),
+        "/404" => Reply::Raw(b"HTTP/1.1 404 No\r\nContent-Length: 1\r\n\r\na".to_vec()),
+        _ => Reply::Text("a".into()),
+    });
+    let b = Backend::start("b");
+    let server = Server::start(&balancer(
+        "failonstatus=500,503",
+        &[(a.port, ""), (b.port, "")],
+    ));
+    let mut client = Client::connect(server.port);
+    assert_eq!(client.get("/404").unwrap().status, 404);
+    assert_eq!(sequence(&mut client, 1), "b");
+    assert_eq!(client.get("/500").unwrap().status, 500);
+    // A 500 ends the client's connection, as in httpd.
+    let mut client = Client::connect(server.port);
+    assert_eq!(sequence(&mut client, 3), "bbb");
+    assert_eq!(status::text(members(&server)[0].status), "Init Err ");
+    assert_level(&server);
+}
+
+#[test]
+fn a_reload_keeps_turns_counts_and_errors() {
+    let a = Backend::start("a");
+    let b = Backend::start("b");
+    let dead = free_port();
+    let conf = |more: &str| balancer("", &[(a.port, more), (b.port, ""), (dead, "retry=600")]);
+    let server = Server::start(&conf(""));
+    let mut client = Client::connect(server.port);
+    let before = sequence(&mut client, 7);
+    assert!(!before.contains('!'));
+    let old = members(&server);
+    drop(client);
+    server.configure(&conf("loadfactor=3"));
+    server.graceful();
+    let new = members(&server);
+    assert_eq!(new[0].load_factor, 300);
+    for (o, n) in old.iter().zip(&new) {
+        assert_eq!((o.lbstatus, o.elected), (n.lbstatus, n.elected));
+        assert_eq!(o.status, n.status);
+    }
+    assert_eq!(status::text(new[2].status), "Init Err ");
+    let mut client = Client::connect(server.port);
+    let after = sequence(&mut client, 40);
+    assert_eq!(after.matches('a').count(), 30, "{after}");
+    assert_eq!(
+        server.scoreboard().balancers[0].members[2].elected,
+        old[2].elected
+    );
+    assert_level(&server);
+}
+
+/// The hook is there in debug builds only.
+#[cfg(debug_assertions)]
+#[test]
+fn owners_of_the_lock_that_are_killed_or_stopped() {
+    let a = Backend::start("a");
+    let b = Backend::start("b");
+    let mut server = Server::prepare(&balancer("", &[(a.port, ""), (b.port, "")]));
+    // Each child stops itself inside the critical section at every 60th choice.
+    server.launch(&[], &[("MUSTER_STOP_IN_LOCK", "60")]);
+    let load = Load::start(server.port, "/p", 6, 2, |_| true);
+    for round in 0..6 {
+        let stopped = common::wait_for("a child that stopped in the lock", || {
+            server.children().into_iter().find(|p| is_stopped(*p))
+        });
+        // The others go on meanwhile, without the lock.
+        let before = load.answered();
+        eventually("others answer", || {
+            load.answered() > before + 5 || server.children().iter().all(|p| is_stopped(*p))
+        });
+        let signal = if round % 2 == 0 {
+            Signal::SIGKILL
+        } else {
+            Signal::SIGCONT
+        };
+        kill(Pid::from_raw(stopped), signal).unwrap();
+    }
+    // From here on all that stop go on at once.
+    let port = server.port;
+    let pid = server.pid();
+    let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let waker = {
+        let over = over.clone();
+        thread::spawn(move || {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                for p in common::server::children_of(pid) {
+                    if is_stopped(p) {
+                        let _ = kill(Pid::from_raw(p), Signal::SIGCONT);
+                    }
+                }
+                thread::yield_now();
+            }
+        })
+    };
+    drop(load);
+    for _ in 0..4 {
+        assert_eq!(get(port, "/").unwrap().status, 200);
+    }
+    // The next turn at the balancer, at the latest the watchdog's, puts right what was left.
+    eventually("the sum is zero", || {
+        members(&server).iter().map(|m| m.lbstatus).sum::<i64>() == 0
+    });
+    assert_level(&server);
+    over.store(true, std::sync::atomic::Ordering::Relaxed);
+    waker.join().unwrap();
+    let table = server.scoreboard();
+    assert!(table.balancers[0].lock_repairs >= 1);
+    assert!(server.count_log("died inside the balancer's lock") >= 1);
+    let (x, y) = (members(&server)[0].elected, members(&server)[1].elected);
+    assert!(x.abs_diff(y) <= 8, "{x} {y}");
+}
+
+#[cfg(debug_assertions)]
+fn is_stopped(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .ok()
+        .and_then(|s| {
+            s.rsplit_once(')')
+                .map(|(_, r)| r.trim_start().starts_with('T'))
+        })
+        .unwrap_or(false)
+}
