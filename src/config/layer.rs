@@ -373,7 +373,7 @@ impl Layer {
             add_language: join(&self.add_language, &over.add_language),
             add_charset: join(&self.add_charset, &over.add_charset),
             add_encoding: join(&self.add_encoding, &over.add_encoding),
-            remove_mime: join(&self.remove_mime, &over.remove_mime),
+            remove_mime: self.merged_removals(over),
             force_type: pick(&over.force_type, &self.force_type),
             default_language: pick(&over.default_language, &self.default_language),
             default_charset: pick(&over.default_charset, &self.default_charset),
@@ -403,6 +403,21 @@ impl Layer {
             read_buffer: pick(&over.read_buffer, &self.read_buffer),
             proxy_timeout: pick(&over.proxy_timeout, &self.proxy_timeout),
         }
+    }
+
+    /// What is added again further in is no longer removed.
+    fn merged_removals(&self, over: &Layer) -> Vec<(MimeKind, String)> {
+        let added = |(kind, extension): &(MimeKind, String)| {
+            let list = match kind {
+                MimeKind::Type => &over.add_type,
+                MimeKind::Language => &over.add_language,
+                MimeKind::Charset => &over.add_charset,
+                MimeKind::Encoding => &over.add_encoding,
+            };
+            list.iter().any(|(e, _)| e == extension)
+        };
+        let kept = self.remove_mime.iter().filter(|r| !added(r));
+        kept.chain(&over.remove_mime).cloned().collect()
     }
 
     fn merged_require(&self, over: &Layer) -> Option<Arc<Require>> {

@@ -52,6 +52,8 @@ pub fn internal(
     }
     req.env = renamed(req, &old_path.decoded, status);
     let filename = req.file_or_url().into_owned();
+    // The backend's phrase belongs to our own page; another document has the standard one.
+    req.overridden_reason = None;
     req.original = Some(Box::new(Original {
         status,
         path: old_path.decoded,

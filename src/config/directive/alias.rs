@@ -16,7 +16,8 @@ pub fn alias(b: &mut Build, args: &Args) -> Result<(), String> {
             Some(s) if s.kind == Some(SectionKind::Location) => {
                 let from = match &s.matcher {
                     Matcher::Regex(p) => RedirectFrom::Match(p.clone()),
-                    _ => RedirectFrom::Prefix(s.argument.as_bytes().to_vec()),
+                    // Nothing is appended: the whole section is this file or directory.
+                    _ => RedirectFrom::Section,
                 };
                 (from, args.get(0))
             }

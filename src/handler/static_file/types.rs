@@ -33,6 +33,13 @@ pub fn content(name: &[u8], layer: &Layer, table: &[(String, String)]) -> Conten
         };
         let own_kind = match added(&layer.add_type, MimeKind::Type) {
             Some(i) => Some(layer.add_type[i].1.as_str()),
+            // RemoveType also takes what the table of all types says.
+            None if layer
+                .remove_mime
+                .contains(&(MimeKind::Type, extension.clone())) =>
+            {
+                None
+            }
             None => table
                 .binary_search_by(|(e, _)| e.as_str().cmp(&extension))
                 .ok()
