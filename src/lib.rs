@@ -12,6 +12,7 @@ pub mod explain;
 pub mod fault;
 pub mod handler;
 pub mod ids;
+pub mod jobs;
 pub mod log;
 pub mod reactor;
 pub mod request;

@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &str)] = &[
     ("shm", "clock config ids sys"),
     ("balancer", "clock config fault ids shm"),
     ("reactor", "body clock fault ids sys"),
+    ("jobs", "clock reactor shm"),
     (
         "request",
         "balancer body clock codec config fault ids log reactor shm sys",
@@ -34,7 +35,7 @@ const ROOMS: &[(&str, &str)] = &[
     ),
     (
         "child",
-        "balancer clock codec config conn fault handler ids log reactor request shm supervisor sys upstream",
+        "balancer clock codec config conn fault handler ids jobs log reactor request shm supervisor sys upstream",
     ),
     ("supervisor", "clock config fault ids log shm sys"),
     (

@@ -16,6 +16,7 @@ use crate::conn::Hub;
 use crate::handler::proxy::Proxy;
 use crate::handler::static_file::StaticFiles;
 use crate::handler::status::Status;
+use crate::jobs::{Job, Jobs};
 use crate::log::Logs;
 use crate::reactor::source::Source;
 use crate::reactor::{driver, spawn, timer};
@@ -25,11 +26,8 @@ use crate::supervisor::ChildContext;
 use crate::sys::signal::{Signal, Signals};
 use crate::upstream::Upstreams;
 
-/// Heartbeat, unasked accept, the watchdog's work.
+/// Heartbeat, unasked accept, a try for the watchdog's lock.
 const TICK: Duration = Duration::from_millis(250);
-
-/// Ticks between two tries for the watchdog's lock.
-const TRY_EVERY: u32 = 4;
 
 /// Exit status of a child that could not begin.
 const BROKEN: i32 = 1;
@@ -89,6 +87,8 @@ impl Child {
             ("server-status", status),
         ]);
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
+        let jobs = Jobs::new(Rc::clone(&context.scoreboard));
+        jobs.add(Rc::new(Tidy(balancing)));
         let place = Place {
             child: context.child,
             generation: context.generation,
@@ -102,7 +102,7 @@ impl Child {
             .map(move |(no, fd)| (of.listens.get(no.index()).is_some_and(|l| l.defer), fd));
         let child = Rc::new(Child {
             acceptor: Acceptor::new(Rc::clone(&hub), place, listeners),
-            watchdog: Watchdog::new(context.watchdog, view.clone(), balancing),
+            watchdog: Watchdog::new(context.watchdog, view.clone(), jobs),
             settings,
             room,
             hub,
@@ -213,17 +213,15 @@ impl Child {
     }
 
     async fn follow_ticks(self: Rc<Self>) {
-        let mut ticks = 0u32;
         let mut timer = timer::Timer::new(TICK);
         loop {
             poll_fn(|cx| timer.poll_elapsed(cx)).await;
             timer.rearm(TICK);
-            self.tick(ticks);
-            ticks = ticks.wrapping_add(1);
+            self.tick();
         }
     }
 
-    fn tick(&self, ticks: u32) {
+    fn tick(&self) {
         self.view.heartbeat(clock::now());
         self.view.set_idle_connections(self.hub.idle_connections());
         let dropped = self.logs.dropped();
@@ -232,12 +230,7 @@ impl Child {
         if self.draining.get() {
             return;
         }
-        if ticks.is_multiple_of(TRY_EVERY) {
-            self.watchdog.try_hold();
-        }
-        if self.watchdog.is_holder() {
-            self.watchdog.tick();
-        }
+        self.watchdog.try_hold();
         self.acceptor.look();
         self.wear();
     }
@@ -255,5 +248,22 @@ impl Child {
         if self.acceptor.has_others() {
             self.drain();
         }
+    }
+}
+
+/// Balancers whose lock's owner died are put right also while nobody chooses.
+struct Tidy(Rc<Balancing>);
+
+impl Job for Tidy {
+    fn name(&self) -> &'static str {
+        "balancers"
+    }
+
+    fn interval(&self) -> Duration {
+        TICK
+    }
+
+    fn run(&self) {
+        self.0.tidy();
     }
 }

@@ -1,11 +1,11 @@
 //! The watchdog: one child of the instance at a time holds a file lock and does the work that must
 //! be done once. The kernel gives the lock back when its holder dies; children try for it at every
-//! second tick, and at once when the supervisor tells of a death.
+//! tick, and at once when the supervisor tells of a death. What the holder does is `jobs`' matter.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::balancer::Balancing;
+use crate::jobs::Jobs;
 use crate::shm::ChildView;
 use crate::sys::filelock::FileLock;
 
@@ -14,22 +14,17 @@ pub(super) struct Watchdog {
     lock: RefCell<Option<FileLock>>,
     held: Cell<bool>,
     view: ChildView,
-    balancing: Rc<Balancing>,
+    jobs: Rc<Jobs>,
 }
 
 impl Watchdog {
-    pub(super) fn new(lock: FileLock, view: ChildView, balancing: Rc<Balancing>) -> Watchdog {
+    pub(super) fn new(lock: FileLock, view: ChildView, jobs: Rc<Jobs>) -> Watchdog {
         Watchdog {
             lock: RefCell::new(Some(lock)),
             held: Cell::new(false),
             view,
-            balancing,
+            jobs,
         }
-    }
-
-    /// This child has it.
-    pub(super) fn is_holder(&self) -> bool {
-        self.held.get()
     }
 
     /// Tries for the lock; true when this child is the holder.
@@ -45,6 +40,7 @@ impl Watchdog {
                 self.held.set(true);
                 self.view.set_watchdog(true);
                 log::debug!(target: "watchdog", "this child is the watchdog now");
+                self.jobs.begin();
             }
             Ok(false) => {}
             Err(e) => log::warn!(target: "watchdog", "trying for the watchdog lock failed: {e}"),
@@ -55,14 +51,10 @@ impl Watchdog {
     /// Gives the lock to another child for good: this one drains.
     pub(super) fn give_up(&self) {
         if self.held.replace(false) {
+            // Before the lock is free: never two that do the work.
+            self.jobs.end();
             self.view.set_watchdog(false);
         }
         *self.lock.borrow_mut() = None;
-    }
-
-    /// The holder's work at each tick: balancers whose lock's owner died are put right also while
-    /// nobody chooses. Health checks, lease expiry and key rotation have their place here.
-    pub(super) fn tick(&self) {
-        self.balancing.tidy();
     }
 }

@@ -10,7 +10,7 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 1
+//!    8  u32  layout version, 2
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
@@ -21,6 +21,9 @@
 //!  144  i64  wall: instance started · 152 wall: newest generation began
 //!  168  u64  accesses of children that are gone · 176 their bytes · 184 their time in µs
 //!  192  text 64  program and version
+//! 1024  24 JOB SLOTS of 128 bytes, written by the child that holds the watchdog lock:
+//!        0  text 32 name; empty: free · 32 u64 interval in ms · 40 u64 mono: next run due
+//!       48  u64 mono: last run began · 56 u64 it took µs · 64 u64 runs
 //!
 //! CHILD SLOT, 16640 bytes, S of them; the first 256:
 //!    0  u32  state: 0 unused, 1 starting, 2 serving, 3 draining, 4 ended
@@ -89,12 +92,16 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 
 /// Bytes of the header.
 pub const HEADER: usize = 4096;
+/// Bytes of a job slot.
+pub const JOB: usize = 128;
+/// Job slots, all in the header's page.
+pub const JOBS: usize = 24;
 /// Bytes of a child slot without its request records.
 pub const CHILD_HEAD: usize = 256;
 /// Bytes of a request record.

@@ -36,7 +36,7 @@ macro_rules! record {
 pub type Pad<const N: usize> = [AtomicU32; N];
 
 record!(
-    /// The file's first page. Written by the supervisor only.
+    /// The file's first page. Written by the supervisor only, but for the jobs.
     Header, layout::HEADER, {
         /// See `layout`, as for all fields of this file.
         0 magic: AtomicU64,
@@ -73,7 +73,29 @@ record!(
         /// Program and version.
         192 program: Text<8>,
         /// Space.
-        256 pad3: Pad<960>,
+        256 pad3: Pad<192>,
+        /// Written by the watchdog's holder.
+        1024 jobs: [JobSlot; layout::JOBS],
+    }
+);
+
+record!(
+    /// A periodic job of the watchdog.
+    JobSlot, layout::JOB, {
+        /// Name; empty: free.
+        0 name: Text<4>,
+        /// Interval.
+        32 interval_ms: AtomicU64,
+        /// Next run.
+        40 due: AtomicU64,
+        /// Last run began.
+        48 began: AtomicU64,
+        /// How long it took.
+        56 took_us: AtomicU64,
+        /// Runs.
+        64 runs: AtomicU64,
+        /// Space.
+        72 pad0: Pad<14>,
     }
 );
 

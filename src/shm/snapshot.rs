@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::child_view::RequestPhase;
+use super::jobs::{self, JobInfo};
 use super::layout;
 use super::record::{
     BalancerSlot, ChildHead, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, RequestSlot,
@@ -78,6 +79,8 @@ pub struct Snapshot {
     pub slots: usize,
     /// Slots in use.
     pub children: Vec<ChildInfo>,
+    /// Periodic jobs of the watchdog.
+    pub jobs: Vec<JobInfo>,
     /// Balancers of the newest configuration.
     pub balancers: Vec<BalancerInfo>,
     /// Workers outside balancers.
@@ -238,6 +241,7 @@ impl Snapshot {
                 header.past[1].load(Relaxed),
                 header.past[2].load(Relaxed),
             ),
+            jobs: jobs::all(header),
             ..Snapshot::default()
         };
         let mut live = Vec::new();

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::alive;
 use crate::clock::{Mono, Wall};
+use crate::shm::JobInfo;
 use crate::shm::snapshot::{BalancerInfo, ChildInfo, RequestRecord, Snapshot, WorkerInfo};
 use crate::shm::status;
 
@@ -24,6 +25,7 @@ pub fn text(s: &Snapshot) -> String {
         .number("bytes", bytes)
         .number("duration_us", duration)
         .list("children", s.children.iter().map(|c| child(s, c)))
+        .list("jobs", s.jobs.iter().map(|j| job(s, j)))
         .list("balancers", s.balancers.iter().map(|b| balancer(s, b)))
         .list("workers", s.workers.iter().map(|w| worker(s, w)));
     let mut out = o.end();
@@ -69,6 +71,19 @@ fn request(s: &Snapshot, r: &RequestRecord) -> String {
         None => o.null("member"),
     };
     o.end()
+}
+
+/// `due_in_ms` is below zero for a run that is overdue.
+fn job(s: &Snapshot, j: &JobInfo) -> String {
+    let due = i128::from(j.due.0) - i128::from(s.taken_mono.0);
+    Object::default()
+        .text("name", &j.name)
+        .number("interval_ms", j.interval.as_millis())
+        .number("due_in_ms", due / 1_000_000)
+        .number("last_age_ms", age(s, j.began))
+        .number("last_took_us", j.took.as_micros())
+        .number("runs", j.runs)
+        .end()
 }
 
 fn balancer(s: &Snapshot, b: &BalancerInfo) -> String {

@@ -13,6 +13,7 @@ pub fn text(s: &Snapshot) -> String {
     let mut out = String::new();
     head(&mut out, s);
     children(&mut out, s);
+    jobs(&mut out, s);
     for b in &s.balancers {
         balancer(&mut out, s, b);
     }
@@ -53,6 +54,37 @@ fn head(out: &mut String, s: &Snapshot) {
     if dropped > 0 {
         let _ = writeln!(out, "log lines dropped: {dropped}");
     }
+}
+
+fn jobs(out: &mut String, s: &Snapshot) {
+    if s.jobs.is_empty() {
+        return;
+    }
+    let rows = s
+        .jobs
+        .iter()
+        .map(|j| {
+            let late = s.taken_mono.since(j.due);
+            vec![
+                printable(&j.name),
+                span(j.interval),
+                if late.is_zero() {
+                    span(j.due.since(s.taken_mono))
+                } else {
+                    format!("-{}", span(late))
+                },
+                j.runs.to_string(),
+                age(s.taken_mono, j.began),
+                span(j.took),
+            ]
+        })
+        .collect();
+    out.push_str("\nwatchdog jobs\n");
+    table(
+        out,
+        &["job", ">every", ">due in", ">runs", ">last", ">took"],
+        rows,
+    );
 }
 
 fn children(out: &mut String, s: &Snapshot) {
