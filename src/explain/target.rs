@@ -130,7 +130,7 @@ fn asks(
     url: Option<&Url<'_>>,
     line: &mut dyn FnMut(&str, String),
 ) {
-    let path = url.map_or(&b""[..], |u| u.path);
+    let path = url.map_or(&b""[..], |u| u.path());
     let mut out = Vec::new();
     let spelling = spelling(target.encoded, target.kept_slashes);
     match write_target(&mut out, before, path, target.query.as_deref(), spelling) {

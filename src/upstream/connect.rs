@@ -128,7 +128,7 @@ async fn try_all(
         // One that does not answer leaves the others their part of the time.
         let share = left() / u32::try_from(count - i).unwrap_or(1);
         match timeout(share, Stream::connect_tcp(address, to.source)).await {
-            Ok(Ok(stream)) => return Ok(Connection::new(stream, Some(address))),
+            Ok(Ok(stream)) => return Ok(Connection::new(stream)),
             Ok(Err(e)) => {
                 let error = failed(to, &address.to_string(), &e);
                 if error.why == Why::Own {
@@ -150,7 +150,7 @@ async fn try_all(
 
 async fn unix(to: &Destination<'_>, path: &Path) -> Result<Connection, ConnectError> {
     let error = match timeout(to.within, Stream::connect_unix(path)).await {
-        Ok(Ok(stream)) => return Ok(Connection::new(stream, None)),
+        Ok(Ok(stream)) => return Ok(Connection::new(stream)),
         Ok(Err(e)) => e,
         Err(_) => io::Error::from(io::ErrorKind::TimedOut),
     };

@@ -1,6 +1,5 @@
 //! A connection to a backend between two exchanges, or in one.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::clock::{self, Mono};
@@ -11,8 +10,6 @@ use crate::reactor::stream::Stream;
 pub struct Connection {
     /// The socket.
     pub stream: Stream,
-    /// Where it leads; `None` for a Unix socket.
-    pub address: Option<SocketAddr>,
     /// Requests that went over it before the present one.
     pub served: u32,
     /// When it became idle.
@@ -23,10 +20,9 @@ pub struct Connection {
 
 impl Connection {
     /// A fresh one.
-    pub fn new(stream: Stream, address: Option<SocketAddr>) -> Connection {
+    pub fn new(stream: Stream) -> Connection {
         Connection {
             stream,
-            address,
             served: 0,
             idle_since: clock::now(),
             keep_until: None,

@@ -1,12 +1,13 @@
 //! One request over one connection, up to the head of its answer.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::connection::Connection;
 use super::incoming::Incoming;
+use super::reslist::Lease;
 use super::sending::{SendError, Sending};
 use crate::body::Source;
 use crate::clock::{self, Mono};
@@ -50,6 +51,21 @@ pub struct Failure {
     pub unanswered_ping: bool,
 }
 
+impl Failure {
+    /// A place without a connection: the caller's mistake.
+    fn unconnected() -> Failure {
+        let kind = Kind::Status(500);
+        let text = "a request was to be sent without a connection";
+        Failure {
+            fault: Fault::new(Origin::Own, Phase::Sending, kind, text),
+            written: 0,
+            answered: false,
+            reused: false,
+            unanswered_ping: false,
+        }
+    }
+}
+
 /// The answer's head and what came with it.
 #[derive(Debug)]
 pub struct Answered {
@@ -63,13 +79,18 @@ impl Exchange<'_> {
     /// Sends and waits for the answer's head. `rest`: the body behind what `sending` keeps; the
     /// answer may come before it was sent whole (see [`Sending::done`]). `interim` is called with
     /// each 1xx head.
-    pub async fn run(
-        &self,
-        connection: &Connection,
-        sending: &mut Sending,
-        mut rest: Option<&mut (dyn Source + '_)>,
-        mut interim: impl FnMut(&ResponseHead),
-    ) -> Result<Answered, Failure> {
+    ///
+    /// Not an `async fn`, which would keep each argument twice.
+    pub fn run<'a>(
+        self,
+        lease: &'a Lease,
+        sending: &'a mut Sending,
+        mut rest: Option<&'a mut (dyn Source + 'a)>,
+        mut interim: impl FnMut(&ResponseHead) + 'a,
+    ) -> impl Future<Output = Result<Answered, Failure>> + 'a
+    where
+        Self: 'a,
+    {
         let mut state = State {
             incoming: Incoming::default(),
             timer: None,
@@ -77,28 +98,32 @@ impl Exchange<'_> {
             interims: 0,
             answered: false,
             broken: None,
-            waits: self.timeout,
         };
-        let outcome = poll_fn(|cx| {
+        poll_fn(move |cx| {
+            let Some(connection) = &lease.connection else {
+                return Poll::Ready(Err(Failure::unconnected()));
+            };
             let rest = rest.as_deref_mut();
-            self.poll(cx, connection, sending, rest, &mut interim, &mut state)
+            let head = match self.poll(cx, connection, sending, rest, &mut interim, &mut state) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(head) => head,
+            };
+            Poll::Ready(match head {
+                Ok(head) => Ok(Answered {
+                    head,
+                    incoming: std::mem::take(&mut state.incoming),
+                }),
+                Err(fault) => Err(Failure {
+                    unanswered_ping: self.ping.is_some()
+                        && !state.answered
+                        && fault.kind == Kind::Timeout,
+                    fault,
+                    written: sending.written(),
+                    answered: state.answered,
+                    reused: connection.reused(),
+                }),
+            })
         })
-        .await;
-        match outcome {
-            Ok(head) => Ok(Answered {
-                head,
-                incoming: state.incoming,
-            }),
-            Err(fault) => Err(Failure {
-                unanswered_ping: self.ping.is_some()
-                    && !state.answered
-                    && fault.kind == Kind::Timeout,
-                fault,
-                written: sending.written(),
-                answered: state.answered,
-                reused: connection.reused(),
-            }),
-        }
     }
 
     fn poll(
@@ -152,7 +177,6 @@ impl Exchange<'_> {
             Ok(Parsed::Done { head, used }) => {
                 state.incoming.consume(used);
                 state.head_until = None;
-                state.waits = self.timeout;
                 Ok(Some(head))
             }
             Ok(Parsed::Incomplete) => {
@@ -160,11 +184,10 @@ impl Exchange<'_> {
                 let until = *state
                     .head_until
                     .get_or_insert(now + self.timeout * HEAD_TIMES);
-                if now >= until {
-                    return Err(timed_out("the whole head of its answer"));
+                match now >= until {
+                    true => Err(timed_out("the whole head of its answer")),
+                    false => Ok(None),
                 }
-                state.waits = self.timeout.min(until.since(now));
-                Ok(None)
             }
             Err(e) => Err(malformed(e.reason)),
         }
@@ -204,7 +227,10 @@ impl Exchange<'_> {
                 state.timer = None;
                 return Poll::Pending;
             }
-            _ => state.waits,
+            _ => match state.head_until {
+                Some(until) => self.timeout.min(until.since(clock::now())),
+                None => self.timeout,
+            },
         };
         let timer = state.timer.get_or_insert_with(|| Timer::new(waits));
         match timer.poll_elapsed(cx) {
@@ -229,7 +255,6 @@ struct State {
     answered: bool,
     /// A write failed.
     broken: Option<io::Error>,
-    waits: Duration,
 }
 
 impl State {

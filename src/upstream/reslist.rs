@@ -71,16 +71,28 @@ impl Reslist {
 
     /// Lends an idle connection, or a place to make a new one in ([`Lease::connection`] is `None`).
     /// `fresh`: never an idle one. `peek`: look at the socket before lending it, for requests that
-    /// cannot be repeated. Waits for at most `acquire` when `max` are in use.
-    pub async fn acquire(self: &Rc<Self>, fresh: bool, peek: bool) -> Result<Lease, PoolFull> {
+    /// cannot be repeated. `None`: `max` are in use, or others wait already.
+    pub fn try_acquire(self: &Rc<Self>, fresh: bool, peek: bool) -> Option<Lease> {
         if let Some(max) = self.max
             && (self.in_use.get() >= max || self.someone_waits())
         {
-            self.wait().await?;
-        } else {
-            self.in_use.set(self.in_use.get() + 1);
+            return None;
         }
-        // From here the place is counted; the lease gives it back.
+        self.in_use.set(self.in_use.get() + 1);
+        Some(self.lease(fresh, peek))
+    }
+
+    /// The same, waiting for at most `acquire` when `max` are in use.
+    pub async fn acquire(self: &Rc<Self>, fresh: bool, peek: bool) -> Result<Lease, PoolFull> {
+        if let Some(lease) = self.try_acquire(fresh, peek) {
+            return Ok(lease);
+        }
+        self.wait().await?;
+        Ok(self.lease(fresh, peek))
+    }
+
+    /// For a place that is counted already; the lease gives it back.
+    fn lease(self: &Rc<Self>, fresh: bool, peek: bool) -> Lease {
         let mut lease = Lease {
             reslist: self.clone(),
             connection: None,
@@ -90,7 +102,7 @@ impl Reslist {
         } else {
             lease.connection = self.take_idle(peek);
         }
-        Ok(lease)
+        lease
     }
 
     /// Closes idle connections that are too old or that an event came on. True while some are left.

@@ -128,9 +128,8 @@ impl ResponseBody {
     }
 
     /// Takes in what has arrived with the head.
-    pub fn start(mut self) -> Result<ResponseBody, Fault> {
-        self.decode()?;
-        Ok(self)
+    pub fn start(&mut self) -> Result<(), Fault> {
+        self.decode()
     }
 
     /// Nothing is to come and nothing is there.

@@ -61,7 +61,8 @@ pub struct Sending {
     /// Bytes written to the present connection.
     written: u64,
     waits_for_body: bool,
-    pipe: Option<Pipe>,
+    /// Boxed: few requests have one.
+    pipe: Option<Box<Pipe>>,
 }
 
 /// The body bytes that are being written.
@@ -248,7 +249,7 @@ impl Sending {
         let pipe = match &mut self.pipe {
             Some(pipe) => pipe,
             None => match Pipe::take() {
-                Ok(pipe) => self.pipe.insert(pipe),
+                Ok(pipe) => self.pipe.insert(Box::new(pipe)),
                 // Out of descriptors: it goes the other way.
                 Err(_) => return Ok(false),
             },

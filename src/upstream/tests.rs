@@ -88,10 +88,9 @@ async fn get(
     sending.head = HEAD.into();
     sending.begin(BodyFraming::None, false);
     let exchange = rules(&Method::Get, timeout);
-    let connection = lease.connection.as_ref().unwrap();
-    let answered = exchange.run(connection, &mut sending, None, |_| {}).await?;
+    let answered = exchange.run(&lease, &mut sending, None, |_| {}).await?;
     let framing = response_framing(&answered.head, &Method::Get).unwrap();
-    let body = ResponseBody::new(
+    let mut body = ResponseBody::new(
         lease,
         answered.incoming,
         framing,
@@ -99,7 +98,8 @@ async fn get(
         timeout,
         Tally::none(),
     );
-    Ok((answered.head, body.start().unwrap()))
+    body.start().unwrap();
+    Ok((answered.head, body))
 }
 
 async fn read_all(source: &mut dyn Source) -> Result<Vec<u8>, Fault> {
@@ -250,15 +250,10 @@ fn interim_responses_are_counted_and_passed_on() {
         sending.begin(BodyFraming::None, false);
         let mut seen = 0;
         let answered = rules(&Method::Get, LONG)
-            .run(
-                lease.connection.as_ref().unwrap(),
-                &mut sending,
-                None,
-                |h| {
-                    assert_eq!(h.status, 103);
-                    seen += 1;
-                },
-            )
+            .run(&lease, &mut sending, None, |h| {
+                assert_eq!(h.status, 103);
+                seen += 1;
+            })
             .await
             .unwrap();
         assert_eq!((answered.head.status, seen), (204, 9));
@@ -325,14 +320,13 @@ fn a_body_is_counted_or_chunked() {
     });
     block_on(async move {
         let lease = lease(&reslist(), to).await;
-        let connection = lease.connection.as_ref().unwrap();
         for framing in [BodyFraming::Length(11), BodyFraming::Chunked] {
             let mut sending = Sending::new(b"hello".to_vec(), false);
             sending.head = b"POST / HTTP/1.1\r\n\r\n".to_vec();
             sending.begin(framing, false);
             let mut rest = Bytes::new(" world");
             let answered = rules(&Method::Post, LONG)
-                .run(connection, &mut sending, Some(&mut rest), |_| {})
+                .run(&lease, &mut sending, Some(&mut rest), |_| {})
                 .await
                 .unwrap();
             assert_eq!(answered.head.status, 200);
@@ -357,12 +351,7 @@ fn an_early_answer_is_taken_though_the_backend_reads_no_more() {
         sending.begin(BodyFraming::Length(size), false);
         let mut rest = Bytes::new(vec![b'z'; size as usize]);
         let answered = rules(&Method::Post, LONG)
-            .run(
-                lease.connection.as_ref().unwrap(),
-                &mut sending,
-                Some(&mut rest),
-                |_| {},
-            )
+            .run(&lease, &mut sending, Some(&mut rest), |_| {})
             .await
             .unwrap();
         assert_eq!(answered.head.status, 413);

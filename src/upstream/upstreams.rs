@@ -116,7 +116,8 @@ impl Upstreams {
     /// Keeps a head's buffer for another request.
     pub fn give_head_buffer(&self, mut buffer: Vec<u8>) {
         let mut heads = self.heads.borrow_mut();
-        if heads.len() < SPARE_HEADS && buffer.capacity() <= LARGE_HEAD {
+        // One that went away with an early answer left nothing.
+        if heads.len() < SPARE_HEADS && (1..=LARGE_HEAD).contains(&buffer.capacity()) {
             buffer.clear();
             heads.push(buffer);
         }

@@ -1,29 +1,29 @@
 //! One try of a request at one worker: a connection, the head, the exchange, the answer.
 
-use std::borrow::Cow;
-use std::cell::Cell;
+use std::future::Future;
+use std::path::Path;
 use std::time::Duration;
 
 use super::outgoing;
 use super::request_head::{Added, Expect, HeadInput, write_fields};
 use super::response_head;
+use super::stage::Stage;
 use super::target::{Spelling, write_target};
 use super::wishes::{Interim, Wishes};
-use super::{Proxy, Stage};
-use crate::body::Source;
-use crate::codec::fields::Fields;
+use crate::body::{Length, Source};
 use crate::codec::http1::framing::{Framing, response_framing};
 use crate::codec::http1::head::{ResponseHead, Version};
 use crate::codec::http1::limits::ResponseLimits;
 use crate::config::settings::{Via, Worker as WorkerSettings};
+use crate::config::worker_url::WorkerUrl;
 use crate::fault::{Fault, Kind, Origin, Phase, Retry};
-use crate::request::say::say;
-use crate::request::{Answer, AnswerBody, Request, RequestBody, answer};
+use crate::request::{Answer, AnswerBody, Request, answer};
 use crate::upstream::connect::{ConnectError, Destination, Why};
 use crate::upstream::exchange::Answered;
 use crate::upstream::retry::{Attempt, judge};
+use crate::upstream::upstreams::host_field;
 use crate::upstream::{
-    BodyFraming, Exchange, Failure, Lease, ResponseBody, Sending, Tally, Worker, scheme,
+    BodyFraming, Connection, Exchange, Failure, Lease, ResponseBody, Tally, Worker, scheme,
 };
 
 /// Where a try goes.
@@ -32,22 +32,14 @@ pub struct Way<'a> {
     pub settings: Option<&'a WorkerSettings>,
     /// Its connections.
     pub worker: &'a Worker,
-    /// Scheme, for the registry.
-    pub scheme: &'a str,
-    /// Where to connect.
-    pub to: Destination<'a>,
-    /// The value of Host, unless the client's is preserved.
-    pub host: Cow<'a, [u8]>,
-    /// The member's own path.
-    pub before: &'a [u8],
+    /// Where the URL itself says, when the worker does not decide.
+    pub url: Option<&'a WorkerUrl>,
     /// The rest of the path.
     pub path: &'a [u8],
     /// Connections may be used again.
     pub reuse: bool,
     /// It is a member of a balancer.
     pub balanced: bool,
-    /// Each wait for the backend.
-    pub timeout: Duration,
 }
 
 /// The end of a try that failed.
@@ -67,47 +59,34 @@ impl Failed {
     }
 }
 
-impl Proxy {
+impl Stage<'_> {
     /// Makes one try; on a reused connection that turns out to be dead, once more on a fresh one.
-    pub(super) async fn attempt(
-        &self,
-        stage: &Stage<'_>,
-        req: &mut Request,
-        body: &mut RequestBody,
-        sending: &mut Sending,
-        way: &Way<'_>,
-        tally: Tally,
-    ) -> Result<Answer, Failed> {
-        if let Err(reason) = scheme::protocol(way.scheme) {
+    pub(super) async fn attempt(&mut self, way: &Way<'_>) -> Result<Answer, Failed> {
+        if let Err(reason) = scheme::protocol(way.scheme()) {
             let text = format!("AH01144: {reason}");
-            say(stage.room, req, 4, "proxy", None, &text);
+            self.say(4, "proxy", None, &text);
             let fault = Fault::new(Origin::Own, Phase::Choosing, Kind::Scheme, text);
             return Err(Failed::innocent(fault));
         }
-        let wishes = Wishes::of(&req.env);
-        let mut fresh = wishes.initial_fresh && req.served == 0;
+        let wishes = Wishes::of(&self.req.env);
+        let mut fresh = wishes.initial_fresh && self.req.served == 0;
         let mut repeated = false;
         loop {
-            let lease = self.connected(stage, req, way, fresh).await?;
-            let relay = stage.relay_expect && !wishes.old;
-            let framing = outgoing::framing(sending, req.body_length);
-            let ping = way.ping(framing, relay, wishes.old);
-            let keep_alive = way.reuse && !wishes.no_keep_alive && !wishes.old;
-            self.write_head(stage, req, way, sending, &wishes, framing, ping, keep_alive)
+            // What cannot be repeated is not sent on a connection that is closed already.
+            let peek = !self.req.head.method.is_idempotent();
+            let lease = match way.worker.reslist.try_acquire(fresh, peek) {
+                Some(lease) if lease.connection.is_some() => lease,
+                // Boxed: rare, and large beside the rest of a request's state.
+                lease => Box::pin(self.connected(way, lease, fresh, peek)).await?,
+            };
+            let plan = self.plan(way, &wishes);
+            self.write_head(way, &wishes, &plan)
                 .map_err(Failed::innocent)?;
-            sending.begin(framing, ping.is_some());
-            let outcome = exchange(stage, req, body, sending, way, &lease, &wishes, ping).await;
-            tally.sent(sending.written());
+            self.sending.begin(plan.framing, plan.ping.is_some());
+            let outcome = self.exchange(way, &lease, &wishes, &plan).await;
+            self.tally.sent(self.sending.written());
             let failure = match outcome {
-                Ok(answered) => {
-                    let end = End {
-                        lease,
-                        keep_alive,
-                        relay,
-                        answered,
-                    };
-                    return self.answer(stage, req, body, sending, way, end, tally);
-                }
+                Ok(answered) => return self.answer(way, lease, plan, answered),
                 Err(failure) => failure,
             };
             if failure.fault.kind == Kind::Timeout {
@@ -116,49 +95,50 @@ impl Proxy {
             }
             drop(lease);
             let attempt = Attempt {
-                method: &req.head.method,
-                repeatable: sending.repeatable(),
+                method: &self.req.head.method,
+                repeatable: self.sending.repeatable(),
                 repeated,
                 balanced: way.balanced,
             };
             match judge(&failure, &attempt) {
                 Retry::Fresh => {
                     let text = "a kept connection was closed by the backend; the request is repeated on a fresh one";
-                    say(stage.room, req, 7, "proxy_http", failure.fault.os, text);
+                    self.say(7, "proxy_http", failure.fault.os, text);
                     (fresh, repeated) = (true, true);
                 }
-                retry => return Err(failed(stage, req, way, failure, retry)),
+                retry => return Err(self.failed(way, failure, retry)),
             }
         }
     }
 
-    /// A place at the worker with a connection in it.
+    /// A connection in `place`, or in a place that is waited for.
     async fn connected(
         &self,
-        stage: &Stage<'_>,
-        req: &Request,
         way: &Way<'_>,
+        place: Option<Lease>,
         fresh: bool,
+        peek: bool,
     ) -> Result<Lease, Failed> {
-        // What cannot be repeated is not sent on a connection that is closed already.
-        let peek = !req.head.method.is_idempotent();
-        let reslist = &way.worker.reslist;
-        let mut lease = reslist.acquire(fresh, peek).await.map_err(|e| {
+        let place = match place {
+            Some(place) => Ok(place),
+            None => way.worker.reslist.acquire(fresh, peek).await,
+        };
+        let mut lease = place.map_err(|e| {
             let text = format!("{}: {e}", way.name());
-            say(stage.room, req, 3, "proxy", None, &text);
+            self.say(3, "proxy", None, &text);
             let fault = Fault::new(Origin::Own, Phase::Choosing, Kind::PoolFull, text);
             Failed::innocent(fault.with_retry(Retry::Elsewhere))
         })?;
         if lease.connection.is_some() {
             return Ok(lease);
         }
-        match self.upstreams.connect(&way.to).await {
+        match self.connect(way).await {
             Ok(connection) => {
                 lease.connection = Some(connection);
                 if way.balanced
                     && let Some(settings) = way.settings
                 {
-                    self.balancing.mark_connected(settings.no);
+                    self.proxy.balancing.mark_connected(settings.no);
                 }
                 Ok(lease)
             }
@@ -168,40 +148,71 @@ impl Proxy {
                 if e.why != Why::Own {
                     lease.close_others();
                 }
-                Err(unconnected(stage, req, way, &e))
+                Err(self.unconnected(way, &e))
             }
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each decides a part of the head")]
-    fn write_head(
-        &self,
-        stage: &Stage<'_>,
-        req: &Request,
-        way: &Way<'_>,
-        sending: &mut Sending,
-        wishes: &Wishes,
-        framing: BodyFraming,
-        ping: Option<Duration>,
-        keep_alive: bool,
-    ) -> Result<(), Fault> {
-        let out = &mut sending.head;
+    async fn connect(&self, way: &Way<'_>) -> Result<Connection, ConnectError> {
+        let proxy = &self.server.proxy;
+        let params = way.settings.map(|w| &w.params);
+        let (host, port, unix) = way.place();
+        let to = Destination {
+            host,
+            port,
+            unix,
+            within: params
+                .and_then(|p| p.connection_timeout)
+                .unwrap_or(self.timeout(way)),
+            source: proxy.source_address,
+            address_ttl: params.and_then(|p| p.address_ttl),
+            keep_alive: params.is_some_and(|p| p.keep_alive),
+            receive_buffer: params.map_or(proxy.receive_buffer, |p| p.receive_buffer),
+        };
+        self.proxy.upstreams.connect(&to).await
+    }
+
+    /// Each wait for the backend.
+    fn timeout(&self, way: &Way<'_>) -> Duration {
+        let own = way.settings.and_then(|w| w.params.timeout);
+        own.unwrap_or(self.server.proxy.timeout)
+    }
+
+    fn plan(&self, way: &Way<'_>, wishes: &Wishes) -> Plan {
+        let relay = self.relay_expect && !wishes.old;
+        let framing = outgoing::framing(&self.sending, self.req.body_length);
+        Plan {
+            relay,
+            framing,
+            ping: way.ping(framing, relay, wishes.old),
+            keep_alive: way.reuse && !wishes.no_keep_alive && !wishes.old,
+        }
+    }
+
+    fn write_head(&mut self, way: &Way<'_>, wishes: &Wishes, plan: &Plan) -> Result<(), Fault> {
+        let (server, req) = (self.server, &*self.req);
+        let out = &mut self.sending.head;
         out.clear();
         out.extend_from_slice(req.head.method.as_str().as_bytes());
         out.push(b' ');
-        write_target(out, way.before, way.path, stage.query, stage.spelling)?;
+        write_target(out, way.before(), way.path, self.query, self.spelling)?;
         out.extend_from_slice(match wishes.old {
             true => b" HTTP/1.0\r\n".as_slice(),
             false => b" HTTP/1.1\r\n",
         });
-        let (server, layer) = (stage.server, &req.layer);
         let client_host = req.head.fields.get("Host");
-        let host = match layer.preserve_host {
-            Some(true) => client_host.unwrap_or(server.name.as_bytes()),
-            _ => &way.host,
+        let own_host;
+        let host = match (req.layer.preserve_host, way.url) {
+            (Some(true), _) => client_host.unwrap_or(server.name.as_bytes()),
+            (_, None) => &way.worker.host_field,
+            (_, Some(url)) => {
+                let port = (url.port_is_set && url.unix.is_none()).then_some(url.port);
+                own_host = host_field(&url.host, port);
+                &own_host
+            }
         };
         let via_name = match server.proxy.via {
-            Via::On | Via::Full => response_head::via_name(stage.room, req),
+            Via::On | Via::Full => response_head::via_name(self.room, req),
             _ => String::new(),
         };
         let added = Added {
@@ -215,85 +226,125 @@ impl Proxy {
                 fields: &req.head.fields,
                 version: req.head.version,
                 host,
-                add: (layer.add_headers != Some(false)).then_some(added),
+                add: (req.layer.add_headers != Some(false)).then_some(added),
                 via: server.proxy.via,
                 via_name: &via_name,
-                max_forwards: stage.max_forwards,
-                expect: match (stage.relay_expect && !wishes.old, ping) {
+                max_forwards: self.max_forwards,
+                expect: match (plan.relay, plan.ping) {
                     (true, _) => Expect::Relay,
                     (false, Some(_)) => Expect::Ping,
                     (false, None) => Expect::Drop,
                 },
-                framing,
-                keep_alive,
+                framing: plan.framing,
+                keep_alive: plan.keep_alive,
                 old: wishes.old,
             },
         );
         Ok(())
     }
 
-    /// The backend's answer as ours.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the whole state of an exchange ends here"
-    )]
-    fn answer(
-        &self,
-        stage: &Stage<'_>,
-        req: &mut Request,
-        body: &mut RequestBody,
-        sending: &mut Sending,
+    /// Sends the request and waits for the answer's head.
+    fn exchange<'b>(
+        &'b mut self,
         way: &Way<'_>,
-        end: End,
-        tally: Tally,
+        lease: &'b Lease,
+        wishes: &Wishes,
+        plan: &Plan,
+    ) -> impl Future<Output = Result<Answered, Failure>> + 'b {
+        if plan.relay {
+            // The backend's 100 is the one that the client gets; what it sends without waiting for
+            // that is passed on as it comes.
+            self.body.continue_relayed();
+        }
+        let (room, server, req) = (self.room, self.server, &*self.req);
+        let timeout = self.timeout(way);
+        let exchange = Exchange {
+            method: &req.head.method,
+            timeout,
+            limits: ResponseLimits {
+                field: way.settings.map_or(8192, |w| w.params.response_field),
+                bad_header: server.proxy.bad_header,
+                ..ResponseLimits::default()
+            },
+            ping: plan.ping,
+        };
+        let interim = wishes.interim;
+        // One 100, for a client that waits for it.
+        let mut continues = plan.relay;
+        let pass_on = move |head: &ResponseHead| {
+            let wanted = match (interim, head.status) {
+                (Interim::None, _) => false,
+                (Interim::Usual, 100) => std::mem::take(&mut continues),
+                _ => true,
+            };
+            if wanted && req.head.version == Version::Http11 {
+                let mut fields = head.fields.clone();
+                response_head::remove_hop_by_hop(&mut fields, |_| false);
+                response_head::add_via(room, server, req, &mut fields);
+                req.link.interim(head.status, &head.reason, &fields);
+            }
+        };
+        exchange.run(lease, &mut self.sending, self.body.source(), pass_on)
+    }
+
+    /// The backend's answer as ours.
+    fn answer(
+        &mut self,
+        way: &Way<'_>,
+        mut lease: Lease,
+        plan: Plan,
+        answered: Answered,
     ) -> Result<Answer, Failed> {
-        let Answered { mut head, incoming } = end.answered;
+        let Answered { mut head, incoming } = answered;
         let status_line = "HTTP/1.1 200 ".len() + head.reason.len();
-        tally.read(status_line as u64);
-        let framing = response_framing(&head, &req.head.method).map_err(|e| {
+        self.tally.read(status_line as u64);
+        let framing = response_framing(&head, &self.req.head.method).map_err(|e| {
             let detail = format!("{}: {}", way.name(), e.reason);
-            let fault = Fault::new(
+            self.say(3, "proxy_http", None, &detail);
+            let kind = Kind::Malformed(502);
+            Failed::innocent(Fault::new(
                 Origin::Upstream,
                 Phase::ResponseHead,
-                Kind::Malformed(502),
+                kind,
                 detail,
-            );
-            say(stage.room, req, 3, "proxy_http", None, &fault.detail);
-            Failed::innocent(fault)
+            ))
         })?;
         let said = response_head::Connection::of(&head);
-        let sent = sending.done();
-        let reusable = end.keep_alive && said.persistent && sent && framing != Framing::UntilClose;
-        let mut lease = end.lease;
+        let sent = self.sending.done();
+        let reusable = plan.keep_alive && said.persistent && sent && framing != Framing::UntilClose;
         if let Some(connection) = &mut lease.connection {
             connection.announced(said.timeout);
         }
-        stage.note(req, &head, lease.connection.as_ref());
-        if overridden(req, head.status) {
+        self.note(&head, lease.connection.as_ref());
+        if overridden(self.req, head.status) {
             // The connection is closed with the body unread.
             let challenge = (head.status == 401)
                 .then(|| head.fields.get("WWW-Authenticate").map(<[u8]>::to_vec))
                 .flatten();
-            let fault = answer::overridden(req, head.status, &head.reason, challenge.as_deref());
+            let challenge = challenge.as_deref();
+            let fault = answer::overridden(self.req, head.status, &head.reason, challenge);
             return Err(Failed::innocent(fault));
         }
-        let mut passed = ResponseBody::new(lease, incoming, framing, reusable, way.timeout, tally);
+        let tally = std::mem::replace(&mut self.tally, Tally::none());
+        let mut passed =
+            ResponseBody::new(lease, incoming, framing, reusable, self.timeout(way), tally);
         // A client that still waits for its 100 is not going to send the rest.
-        let holds_back = end.relay && sending.repeatable();
+        let holds_back = plan.relay && self.sending.repeatable();
         if !(sent || holds_back) {
-            passed = passed.with_upload(std::mem::take(sending), Box::new(body.take()));
+            let sending = std::mem::take(&mut self.sending);
+            passed = passed.with_upload(sending, Box::new(self.body.take()));
         }
-        let passed = passed.start().map_err(|fault| {
-            say(stage.room, req, 3, "proxy_http", fault.os, &fault.detail);
-            Failed::innocent(fault)
-        })?;
-        let (counted, status) = (passed.length(), head.status);
-        response_head::make_public(stage.room, stage.server, req, &mut head);
+        if let Err(fault) = passed.start() {
+            self.say(3, "proxy_http", fault.os, &fault.detail);
+            return Err(Failed::innocent(fault));
+        }
+        let has_body = response_head::has_body(&self.req.head.method, head.status);
+        response_head::make_public(self.room, self.server, self.req, &mut head);
         Ok(Answer {
             head,
-            body: match response_head::has_body(&req.head.method, status) {
+            body: match has_body {
                 false => AnswerBody::None,
-                true if passed.is_empty() && counted == crate::body::Length::Exact(0) => {
+                true if passed.is_empty() && passed.length() == Length::Exact(0) => {
                     AnswerBody::Bytes(Vec::new())
                 }
                 true => AnswerBody::Source(Box::new(passed)),
@@ -302,82 +353,100 @@ impl Proxy {
             from_backend: true,
         })
     }
-}
 
-/// What an exchange that was answered leaves.
-struct End {
-    lease: Lease,
-    keep_alive: bool,
-    relay: bool,
-    answered: Answered,
-}
-
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the whole state of an exchange begins here"
-)]
-async fn exchange(
-    stage: &Stage<'_>,
-    req: &Request,
-    body: &mut RequestBody,
-    sending: &mut Sending,
-    way: &Way<'_>,
-    lease: &Lease,
-    wishes: &Wishes,
-    ping: Option<Duration>,
-) -> Result<Answered, Failure> {
-    let relay = stage.relay_expect && !wishes.old;
-    if relay {
-        // The backend's 100 is the one that the client gets; what it sends without waiting for
-        // that is passed on as it comes.
-        body.continue_relayed();
-    }
-    let exchange = Exchange {
-        method: &req.head.method,
-        timeout: way.timeout,
-        limits: ResponseLimits {
-            field: way.settings.map_or(8192, |w| w.params.response_field),
-            bad_header: stage.server.proxy.bad_header,
-            ..ResponseLimits::default()
-        },
-        ping,
-    };
-    let Some(connection) = &lease.connection else {
-        return Err(Failure {
-            fault: Fault::status(500, "a place without a connection"),
-            written: 0,
-            answered: false,
-            reused: false,
-            unanswered_ping: false,
-        });
-    };
-    let continued = Cell::new(!relay);
-    let interim = |head: &ResponseHead| {
-        let wanted = match (wishes.interim, head.status) {
-            (Interim::None, _) => false,
-            (Interim::All, _) => true,
-            // One 100 for a client that waits for it.
-            (Interim::Usual, 100) => !continued.replace(true),
-            (Interim::Usual, _) => true,
-        };
-        if wanted && req.head.version == Version::Http11 {
-            let mut fields: Fields = head.fields.clone();
-            response_head::remove_hop_by_hop(&mut fields, |_| false);
-            response_head::add_via(stage.room, stage.server, req, &mut fields);
-            req.link.interim(head.status, &head.reason, &fields);
+    /// No connection: the log lines that httpd has for it, and what it means.
+    fn unconnected(&self, way: &Way<'_>, e: &ConnectError) -> Failed {
+        if let Some(quiet) = way.worker.may_complain() {
+            let more = match quiet {
+                0 => String::new(),
+                n => format!(" ({n} more like it in the last second)"),
+            };
+            let text = format!("AH00957: {}: {}{more}", way.scheme(), e.detail);
+            self.say(3, "proxy", e.os, &text);
+            let text = format!(
+                "AH01114: HTTP: failed to make connection to backend: {}",
+                way.place().0
+            );
+            self.say(3, "proxy_http", None, &text);
         }
-    };
-    exchange
-        .run(connection, sending, body.source(), interim)
-        .await
+        let (origin, kind, retry) = match e.why {
+            Why::Resolve => (Origin::Upstream, Kind::Resolve, Retry::No),
+            Why::Refused => (Origin::Upstream, Kind::Refused, Retry::Elsewhere),
+            // 503 like a refusal: to the client a backend that cannot be reached is one thing.
+            Why::Timeout => (Origin::Upstream, Kind::Refused, Retry::Elsewhere),
+            Why::Own => (Origin::Own, Kind::Resources, Retry::No),
+        };
+        let mut fault = Fault::new(origin, Phase::Connecting, kind, e.detail.clone());
+        fault.os = e.os;
+        Failed {
+            fault: fault.with_retry(retry),
+            blames: e.why != Why::Own,
+        }
+    }
+
+    /// The exchange failed for good at this worker.
+    fn failed(&self, way: &Way<'_>, failure: Failure, retry: Retry) -> Failed {
+        let mut fault = failure.fault.with_retry(retry);
+        if failure.unanswered_ping {
+            // 503: the backend is as good as unreachable.
+            fault.kind = Kind::Refused;
+            fault.detail = "Timeout on 100-Continue".into();
+        }
+        if fault.origin == Origin::Upstream {
+            let text = format!("{} (from {})", fault.detail, way.name());
+            self.say(3, "proxy_http", fault.os, &text);
+        }
+        Failed {
+            fault,
+            blames: failure.unanswered_ping,
+        }
+    }
+}
+
+/// How a try goes about it.
+struct Plan {
+    /// The client's expectation is passed on.
+    relay: bool,
+    framing: BodyFraming,
+    /// The body waits for the backend's 100, for so long.
+    ping: Option<Duration>,
+    /// The connection is to be used again.
+    keep_alive: bool,
 }
 
 impl Way<'_> {
     /// The worker's name for messages.
-    fn name(&self) -> String {
-        match self.settings {
-            Some(settings) => settings.name.clone(),
-            None => format!("{}://{}:{}", self.scheme, self.to.host, self.to.port),
+    fn name(&self) -> &str {
+        match (self.settings, self.url) {
+            (Some(settings), _) => &settings.name,
+            (None, Some(url)) => &url.name,
+            (None, None) => "",
+        }
+    }
+
+    /// For the registry of schemes.
+    fn scheme(&self) -> &str {
+        match (self.url, self.settings) {
+            (Some(url), _) => &url.scheme,
+            (None, Some(settings)) => &settings.scheme,
+            (None, None) => "",
+        }
+    }
+
+    /// A member's own path stands in front of the request's; a plain worker's is in the URL already.
+    fn before(&self) -> &[u8] {
+        match (self.settings, self.balanced) {
+            (Some(settings), true) => settings.path.as_bytes(),
+            _ => b"",
+        }
+    }
+
+    /// Host, port and perhaps a socket to connect to.
+    fn place(&self) -> (&str, u16, Option<&Path>) {
+        match (self.url, self.settings) {
+            (Some(url), _) => (&url.host, url.port, url.unix.as_deref()),
+            (None, Some(w)) => (&w.host, w.port, w.unix.as_deref()),
+            (None, None) => ("", 0, None),
         }
     }
 
@@ -397,60 +466,6 @@ fn overridden(req: &Request, status: u16) -> bool {
             false => o.codes.contains(&status),
         }
     })
-}
-
-/// No connection: the log lines that httpd has for it, and what it means.
-fn unconnected(stage: &Stage<'_>, req: &Request, way: &Way<'_>, e: &ConnectError) -> Failed {
-    if let Some(quiet) = way.worker.may_complain() {
-        let more = match quiet {
-            0 => String::new(),
-            n => format!(" ({n} more like it in the last second)"),
-        };
-        let text = format!("AH00957: {}: {}{more}", way.scheme, e.detail);
-        say(stage.room, req, 3, "proxy", e.os, &text);
-        let text = format!(
-            "AH01114: HTTP: failed to make connection to backend: {}",
-            way.to.host
-        );
-        say(stage.room, req, 3, "proxy_http", None, &text);
-    }
-    let (origin, kind, retry) = match e.why {
-        Why::Resolve => (Origin::Upstream, Kind::Resolve, Retry::No),
-        Why::Refused => (Origin::Upstream, Kind::Refused, Retry::Elsewhere),
-        // 503 like a refusal: to the client a backend that cannot be reached is one thing.
-        Why::Timeout => (Origin::Upstream, Kind::Refused, Retry::Elsewhere),
-        Why::Own => (Origin::Own, Kind::Resources, Retry::No),
-    };
-    let mut fault = Fault::new(origin, Phase::Connecting, kind, e.detail.clone());
-    fault.os = e.os;
-    Failed {
-        fault: fault.with_retry(retry),
-        blames: e.why != Why::Own,
-    }
-}
-
-/// The exchange failed for good at this worker.
-fn failed(
-    stage: &Stage<'_>,
-    req: &Request,
-    way: &Way<'_>,
-    failure: Failure,
-    retry: Retry,
-) -> Failed {
-    let mut fault = failure.fault.with_retry(retry);
-    if failure.unanswered_ping {
-        // 503: the backend is as good as unreachable.
-        fault.kind = Kind::Refused;
-        fault.detail = "Timeout on 100-Continue".into();
-    }
-    if fault.origin == Origin::Upstream {
-        let text = format!("{} (from {})", fault.detail, way.name());
-        say(stage.room, req, 3, "proxy_http", fault.os, &text);
-    }
-    Failed {
-        fault,
-        blames: failure.unanswered_ping,
-    }
 }
 
 /// How the path is spelt.

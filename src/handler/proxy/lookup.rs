@@ -53,18 +53,18 @@ impl Workers {
 
     /// The worker for `url`.
     pub fn find(&self, url: &Url<'_>) -> Option<Found> {
-        if let Some(found) = self.longest(url.whole, url.base_len) {
+        if let Some(found) = self.longest(url.whole, url.base().len()) {
             return Some(found);
         }
         // The URL may be spelt otherwise than the name: capitals, a default port.
-        let base = std::str::from_utf8(&url.whole[..url.base_len]).ok()?;
+        let base = std::str::from_utf8(url.base()).ok()?;
         let canonical = WorkerUrl::parse(base).ok()?;
         if canonical.name == base {
             return None;
         }
         let mut whole = canonical.name.into_bytes();
         let base_len = whole.len();
-        whole.extend_from_slice(url.path);
+        whole.extend_from_slice(url.path());
         self.longest(&whole, base_len)
     }
 

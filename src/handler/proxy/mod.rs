@@ -21,20 +21,19 @@ mod wishes;
 
 pub use attempt::spelling;
 
-use std::borrow::Cow;
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::Poll;
 
 use crate::balancer::Balancing;
 use crate::config::settings::{EncodedSlashes, Worker as WorkerSettings};
 use crate::config::worker_url::WorkerUrl;
 use crate::fault::{Fault, Kind, Origin, Phase};
-use crate::request::{Answer, Handler, Handling, ProxyTarget, Request, RequestBody, Room};
-use crate::upstream::connect::Destination;
-use crate::upstream::upstreams::host_field;
+use crate::request::{Answer, Handler, Handling, Request, RequestBody, Room};
 use crate::upstream::{Sending, Tally, Upstreams};
 
 use attempt::Way;
-use lookup::{Found, Workers};
+use lookup::Workers;
 use prologue::Prologue;
 use stage::{Stage, Wanted};
 use target::Url;
@@ -77,124 +76,86 @@ impl Proxy {
         req: &mut Request,
         body: &mut RequestBody,
     ) -> Result<Answer, Fault> {
-        // The request keeps it afterwards: logs and error pages look at it.
-        let Some(target) = req.proxy_to.take() else {
-            return Err(Fault::status(500, "there is no URL to proxy to"));
-        };
-        let answer = self.to_target(room, req, body, &target).await;
-        req.proxy_to = Some(target);
-        answer
-    }
-
-    async fn to_target(
-        &self,
-        room: &Room,
-        req: &mut Request,
-        body: &mut RequestBody,
-        target: &ProxyTarget,
-    ) -> Result<Answer, Fault> {
         let server = room.settings.server(req.server);
         let max_forwards = match prologue::check(req, server, !body.is_none())? {
             Prologue::Answer(answer) => return Ok(answer),
             Prologue::Forward(n) => n,
         };
-        let url = Url::parse(&target.url).ok_or_else(|| bad_url(&target.url))?;
+        let relay_expect = body.expects_continue() && req.layer.continue_100 != Some(false);
+        // The request keeps it afterwards: logs and error pages look at it.
+        let Some(target) = req.proxy_to.take() else {
+            return Err(Fault::status(500, "there is no URL to proxy to"));
+        };
+        self.upstreams.keep_swept();
         let no_decode = server.encoded_slashes == EncodedSlashes::NoDecode;
-        let stage = Stage {
+        let mut stage = Stage {
+            proxy: self,
             room,
             server,
             wanted: self.servers[req.server.index()].wanted,
             query: target.query.as_deref(),
             spelling: attempt::spelling(target.encoded, no_decode),
+            req,
+            body,
+            sending: Sending::default(),
+            tally: Tally::none(),
             max_forwards,
-            relay_expect: body.expects_continue() && req.layer.continue_100 != Some(false),
+            relay_expect,
         };
-        self.upstreams.keep_swept();
-        let mut sending = outgoing::prefetch(body, stage.relay_expect).await?;
-        sending.head = self.upstreams.head_buffer();
-        let answer = match url.scheme.eq_ignore_ascii_case(b"balancer") {
-            true => self.balanced(&stage, req, body, &mut sending, &url).await,
-            false => self.direct(&stage, req, body, &mut sending, &url).await,
-        };
-        self.upstreams
-            .give_head_buffer(std::mem::take(&mut sending.head));
+        let answer = stage.run(&target.url).await;
+        let head = std::mem::take(&mut stage.sending.head);
+        self.upstreams.give_head_buffer(head);
+        req.proxy_to = Some(target);
         answer
     }
 
-    /// To the worker whose name is the longest prefix of the URL, else to where the URL says.
-    async fn direct(
-        &self,
-        stage: &Stage<'_>,
-        req: &mut Request,
-        body: &mut RequestBody,
-        sending: &mut Sending,
-        url: &Url<'_>,
-    ) -> Result<Answer, Fault> {
-        let found = self.servers[req.server.index()].workers.find(url);
-        let settings = &stage.room.settings;
-        let worker = found.map(|f| settings.worker(f.no));
-        let tally = match found {
-            Some(found) => {
-                let busy = self.balancing.enter(found.no);
-                if let Some(row) = busy.row() {
-                    req.link.at_worker(row);
-                }
-                Tally::new(self.balancing.clone(), busy)
-            }
-            None => Tally::none(),
-        };
-        // Where the URL decides, its base is taken apart; a worker's was at the start.
-        let parsed = match (worker, found) {
-            (Some(_), Some(Found { wild_host, .. })) if !wild_host => None,
-            _ => Some(parse_base(url)?),
-        };
-        let mut way = self.way(stage, worker, url.path);
-        if let Some(parsed) = &parsed {
-            let port = (parsed.port_is_set && parsed.unix.is_none()).then_some(parsed.port);
-            way.scheme = &parsed.scheme;
-            way.to.host = &parsed.host;
-            way.to.port = parsed.port;
-            way.to.unix = parsed.unix.as_deref();
-            way.host = Cow::Owned(host_field(&parsed.host, port));
-            way.reuse = false;
-        }
-        self.attempt(stage, req, body, sending, &way, tally)
-            .await
-            .map_err(|failed| failed.fault)
-    }
-
     /// The way to a worker; `None`: to the generic one, whose place the caller fills in.
-    fn way<'a>(
-        &'a self,
-        stage: &Stage<'a>,
-        worker: Option<&'a WorkerSettings>,
-        path: &'a [u8],
-    ) -> Way<'a> {
+    fn way<'a>(&'a self, worker: Option<&'a WorkerSettings>, path: &'a [u8]) -> Way<'a> {
         let own = self.upstreams.worker(worker.map(|w| w.no));
-        let proxy = &stage.server.proxy;
-        let params = worker.map(|w| &w.params);
-        let timeout = params.and_then(|p| p.timeout).unwrap_or(proxy.timeout);
         Way {
             settings: worker,
             worker: own,
-            scheme: worker.map_or("", |w| &w.scheme),
-            to: Destination {
-                host: worker.map_or("", |w| &w.host),
-                port: worker.map_or(0, |w| w.port),
-                unix: worker.and_then(|w| w.unix.as_deref()),
-                within: params.and_then(|p| p.connection_timeout).unwrap_or(timeout),
-                source: proxy.source_address,
-                address_ttl: params.and_then(|p| p.address_ttl),
-                keep_alive: params.is_some_and(|p| p.keep_alive),
-                receive_buffer: params.map_or(proxy.receive_buffer, |p| p.receive_buffer),
-            },
-            host: Cow::Borrowed(&own.host_field),
-            before: b"",
+            url: None,
             path,
-            reuse: params.is_some_and(|p| p.reuse),
+            reuse: worker.is_some_and(|w| w.params.reuse),
             balanced: false,
-            timeout,
         }
+    }
+}
+
+impl Stage<'_> {
+    async fn run(&mut self, url: &[u8]) -> Result<Answer, Fault> {
+        let quiet = self.relay_expect;
+        poll_fn(|cx| {
+            let kept = outgoing::prefetch(cx, self.body, quiet);
+            Poll::Ready(kept.map(|sending| self.sending = sending))
+        })
+        .await?;
+        self.sending.head = self.proxy.upstreams.head_buffer();
+        let url = Url::parse(url).ok_or_else(|| bad_url(url))?;
+        match url.scheme().eq_ignore_ascii_case(b"balancer") {
+            true => self.balanced(&url).await,
+            false => self.direct(&url).await,
+        }
+    }
+
+    /// To the worker whose name is the longest prefix of the URL, else to where the URL says.
+    async fn direct(&mut self, url: &Url<'_>) -> Result<Answer, Fault> {
+        let (proxy, room) = (self.proxy, self.room);
+        let found = proxy.servers[self.req.server.index()].workers.find(url);
+        let worker = found.map(|f| room.settings.worker(f.no));
+        if let Some(found) = found {
+            self.occupy(proxy.balancing.enter(found.no));
+        }
+        // Where the URL decides, its base is taken apart; a worker's was at the start.
+        let parsed = match found {
+            Some(found) if !found.wild_host => None,
+            _ => Some(Box::new(parse_base(url)?)),
+        };
+        let mut way = proxy.way(worker, url.path());
+        way.url = parsed.as_deref();
+        way.reuse &= parsed.is_none();
+        self.attempt(&way).await.map_err(|failed| failed.fault)
     }
 }
 
@@ -212,8 +173,8 @@ impl Handler for Proxy {
 /// Host and port of a URL that no worker stands for. A request may have made a part of it, so
 /// userinfo, which could move the host, is refused.
 fn parse_base(url: &Url<'_>) -> Result<WorkerUrl, Fault> {
-    let base = &url.whole[..url.base_len];
-    if url.authority.contains(&b'@') {
+    let base = url.base();
+    if url.authority().contains(&b'@') {
         return Err(bad_url(url.whole));
     }
     std::str::from_utf8(base)
@@ -230,4 +191,27 @@ fn bad_url(url: &[u8]) -> Fault {
         Kind::Status(400),
         format!("URI cannot be parsed: {}", url.escape_ascii()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size<F>(
+        _: impl FnOnce(
+            &'static Proxy,
+            &'static Room,
+            &'static mut Request,
+            &'static mut RequestBody,
+        ) -> F,
+    ) -> usize {
+        std::mem::size_of::<F>()
+    }
+
+    /// The allocator is quick up to 1032 bytes; each request makes one of these.
+    #[test]
+    fn a_requests_state_stays_small() {
+        let size = size(|proxy, room, req, body| proxy.serve(room, req, body));
+        assert!(size <= 1032, "{size} bytes");
+    }
 }

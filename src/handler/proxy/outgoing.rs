@@ -1,7 +1,6 @@
 //! The request's body on its way out: what has arrived with the head is taken without waiting and
 //! kept, so that the request may be repeated; the rest is streamed.
 
-use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use crate::body::{Length, Source};
@@ -13,12 +12,16 @@ use crate::upstream::{BodyFraming, Sending};
 const KEPT: usize = 16 * 1024;
 
 /// Takes what is there. `quiet`: without asking the client for it (no `100 Continue` goes out).
-pub async fn prefetch(body: &mut RequestBody, quiet: bool) -> Result<Sending, Fault> {
+pub fn prefetch(
+    cx: &mut Context<'_>,
+    body: &mut RequestBody,
+    quiet: bool,
+) -> Result<Sending, Fault> {
     if body.is_none() {
         return Ok(Sending::new(Vec::new(), true));
     }
     let mut kept = Vec::new();
-    let whole = poll_fn(|cx| Poll::Ready(take(cx, body, quiet, &mut kept))).await?;
+    let whole = take(cx, body, quiet, &mut kept)?;
     Ok(Sending::new(kept, whole))
 }
 

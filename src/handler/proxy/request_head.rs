@@ -171,8 +171,7 @@ fn can_write(joined: Joined, input: &HeadInput<'_>) -> bool {
 fn own(out: &mut Vec<u8>, joined: Joined, input: &HeadInput<'_>) {
     match (joined, &input.add) {
         (Joined::For, Some(add)) => {
-            // Writing to memory does not fail.
-            let _ = write!(out, "{}", add.client);
+            address(out, add.client);
         }
         (Joined::Host, Some(add)) => out.extend_from_slice(add.host.unwrap_or_default()),
         (Joined::Server, Some(add)) => out.extend_from_slice(add.server.as_bytes()),
@@ -197,6 +196,22 @@ pub fn write_via(out: &mut Vec<u8>, version: Version, name: &str, via: Via) {
     out.extend_from_slice(name.as_bytes());
     if via == Via::Full {
         out.extend_from_slice(concat!(" (muster/", env!("CARGO_PKG_VERSION"), ")").as_bytes());
+    }
+}
+
+/// The usual text of an address; IPv4 without the formatter, since each request has one.
+fn address(out: &mut Vec<u8>, ip: IpAddr) {
+    match ip {
+        IpAddr::V4(ip) => {
+            for (i, byte) in ip.octets().into_iter().enumerate() {
+                if i > 0 {
+                    out.push(b'.');
+                }
+                number(out, u64::from(byte));
+            }
+        }
+        // Writing to memory does not fail.
+        IpAddr::V6(ip) => drop(write!(out, "{ip}")),
     }
 }
 

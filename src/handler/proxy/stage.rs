@@ -1,17 +1,31 @@
-//! What holds for all tries of one request.
+//! A request on its way through the proxy, and what holds for all of its tries.
 
+use super::Proxy;
 use super::target::Spelling;
+use crate::balancer::Busy;
 use crate::codec::http1::head::ResponseHead;
 use crate::config::settings::Server;
-use crate::request::{Request, Room};
-use crate::upstream::Connection;
+use crate::request::say::say;
+use crate::request::{Request, RequestBody, Room};
+use crate::upstream::{Connection, Sending, Tally};
 
-/// The surroundings of a request that is proxied.
+/// A request that is being proxied. One struct instead of many arguments, since each level of
+/// `async` keeps its arguments twice.
 pub struct Stage<'a> {
+    /// The handler.
+    pub proxy: &'a Proxy,
     /// What the child shares.
     pub room: &'a Room,
     /// The virtual host.
     pub server: &'a Server,
+    /// The request.
+    pub req: &'a mut Request,
+    /// Its body, behind what `sending` keeps.
+    pub body: &'a mut RequestBody,
+    /// What is to be written to the backend.
+    pub sending: Sending,
+    /// Busy and traffic of the present try.
+    pub tally: Tally,
     /// Values that somebody looks at.
     pub wanted: Wanted,
     /// The query as received.
@@ -54,13 +68,27 @@ impl Wanted {
 
 impl Stage<'_> {
     /// Notes of an answer for the access log.
-    pub fn note(&self, req: &mut Request, head: &ResponseHead, connection: Option<&Connection>) {
+    pub fn note(&mut self, head: &ResponseHead, connection: Option<&Connection>) {
         if !self.wanted.notes {
             return;
         }
-        req.notes.set("proxy-status", head.status.to_string());
+        let notes = &mut self.req.notes;
+        notes.set("proxy-status", head.status.to_string());
         if let Some(local) = connection.and_then(|c| c.stream.local_addr()) {
-            req.notes.set("proxy-source-port", local.port().to_string());
+            notes.set("proxy-source-port", local.port().to_string());
         }
+    }
+
+    /// The present try is at this worker: busy until it is over, and shown with the request.
+    pub fn occupy(&mut self, busy: Busy) {
+        if let Some(row) = busy.row() {
+            self.req.link.at_worker(row);
+        }
+        self.tally = Tally::new(self.proxy.balancing.clone(), busy);
+    }
+
+    /// A line of the error log about this request.
+    pub fn say(&self, level: u8, module: &str, os: Option<i32>, text: &str) {
+        say(self.room, self.req, level, module, os, text);
     }
 }

@@ -9,14 +9,12 @@ use crate::fault::{Fault, Kind, Origin, Phase};
 pub struct Url<'a> {
     /// The whole.
     pub whole: &'a [u8],
-    /// Lower case as configured.
-    pub scheme: &'a [u8],
-    /// Behind `://`.
-    pub authority: &'a [u8],
-    /// From the slash on; may be empty.
-    pub path: &'a [u8],
+    /// Where the scheme begins: behind `unix:PATH|`.
+    start: u32,
+    /// Where it ends.
+    colon: u32,
     /// How long everything in front of the path is, `unix:PATH|` included.
-    pub base_len: usize,
+    base_len: u32,
 }
 
 impl<'a> Url<'a> {
@@ -30,7 +28,6 @@ impl<'a> Url<'a> {
         let colon = start + whole[start..].iter().position(|&b| b == b':')?;
         let scheme = &whole[start..colon];
         let behind = whole[colon..].strip_prefix(b"://")?;
-        let from = colon + 3;
         let end = behind
             .iter()
             .position(|&b| matches!(b, b'/' | b'?' | b'#'))
@@ -43,11 +40,30 @@ impl<'a> Url<'a> {
         }
         Some(Url {
             whole,
-            scheme,
-            authority: &behind[..end],
-            path: &behind[end..],
-            base_len: from + end,
+            start: start as u32,
+            colon: colon as u32,
+            base_len: u32::try_from(colon + 3 + end).ok()?,
         })
+    }
+
+    /// Lower case as configured.
+    pub fn scheme(&self) -> &'a [u8] {
+        &self.whole[self.start as usize..self.colon as usize]
+    }
+
+    /// Behind `://`.
+    pub fn authority(&self) -> &'a [u8] {
+        &self.whole[self.colon as usize + 3..self.base_len as usize]
+    }
+
+    /// Everything in front of the path.
+    pub fn base(&self) -> &'a [u8] {
+        &self.whole[..self.base_len as usize]
+    }
+
+    /// From the slash on; may be empty.
+    pub fn path(&self) -> &'a [u8] {
+        &self.whole[self.base_len as usize..]
     }
 }
 
@@ -146,17 +162,17 @@ mod tests {
     fn a_url_falls_into_its_pieces() {
         let u = Url::parse(b"http://h:81/a/b").unwrap();
         assert_eq!(
-            (u.scheme, u.authority, u.path),
+            (u.scheme(), u.authority(), u.path()),
             (&b"http"[..], &b"h:81"[..], &b"/a/b"[..])
         );
-        assert_eq!(u.base_len, 11);
+        assert_eq!(u.base().len(), 11);
         let u = Url::parse(b"unix:/run/a.sock|http://x/p").unwrap();
         assert_eq!(
-            (u.authority, u.path, u.base_len),
+            (u.authority(), u.path(), u.base().len()),
             (&b"x"[..], &b"/p"[..], 25)
         );
         let u = Url::parse(b"balancer://pair").unwrap();
-        assert_eq!((u.scheme, u.path), (&b"balancer"[..], &b""[..]));
+        assert_eq!((u.scheme(), u.path()), (&b"balancer"[..], &b""[..]));
         assert!(Url::parse(b"/a").is_none());
         assert!(Url::parse(b"http:///x").is_none());
         assert!(Url::parse(b"http:/x").is_none());
@@ -165,7 +181,7 @@ mod tests {
     #[test]
     fn a_request_cannot_bring_its_own_socket() {
         let u = Url::parse(b"http://h/unix:/etc/x|http://evil/").unwrap();
-        assert_eq!(u.authority, b"h");
+        assert_eq!(u.authority(), b"h");
     }
 
     #[test]
