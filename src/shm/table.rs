@@ -35,7 +35,8 @@ impl Table {
         Table::over(map, layout)
     }
 
-    /// Private zeroed memory, for a reader's copy of a file.
+    /// Private zeroed memory.
+    #[cfg(test)]
     pub fn private(layout: Layout) -> io::Result<Table> {
         Table::over(MmapMut::map_anon(layout.length)?, layout)
     }
@@ -124,12 +125,20 @@ impl Table {
     }
 
     /// A worker's health slot.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "room for health checks and beacons")
+    )]
     pub fn health(&self, row: usize) -> Option<&HealthSlot> {
         (row < self.layout.counts.workers)
             .then(|| self.at(self.layout.health + row * layout::HEALTH))
     }
 
     /// A lease slot.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "room for health checks and beacons")
+    )]
     pub fn lease(&self, index: usize) -> Option<&LeaseSlot> {
         (index < layout::LEASES).then(|| self.at(self.layout.leases + index * layout::LEASE))
     }
