@@ -1,7 +1,6 @@
 //! Dates in the three forms of HTTP (RFC 9110 5.6.7), and the calendar behind them.
 
 use std::cell::Cell;
-use std::time::UNIX_EPOCH;
 
 /// Days of the week as HTTP abbreviates them, Sunday first.
 pub const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
@@ -114,11 +113,61 @@ fn http_date(seconds: i64) -> [u8; LEN] {
 
 /// Seconds since 1970 of a date in any of the three forms (RFC 1123, RFC 850, asctime); `None` for
 /// anything else and for dates before 1970.
+///
+/// The day of the week is not compared with the date, as in httpd: clients get it wrong.
 pub fn parse_http_date(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
-    let time = httpdate::parse_http_date(text).ok()?;
-    let since = time.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_secs()).ok()
+    let mut words = [""; 6];
+    let mut count = 0;
+    for word in text.split_ascii_whitespace() {
+        *words.get_mut(count)? = word;
+        count += 1;
+    }
+    let (weekday, day, month, year, time) = match words[..count] {
+        // Sun, 06 Nov 1994 08:49:37 GMT
+        [weekday, day, month, year, time, "GMT"] => (weekday, day, month, number(year, 4)?, time),
+        // Sunday, 06-Nov-94 08:49:37 GMT
+        [weekday, date, time, "GMT"] => {
+            let (day, rest) = date.split_once('-')?;
+            let (month, year) = rest.split_once('-')?;
+            let year = match number(year, 2)? {
+                n @ 70.. => 1900 + n,
+                n => 2000 + n,
+            };
+            (weekday, day, month, year, time)
+        }
+        // Sun Nov  6 08:49:37 1994
+        [weekday, month, day, time, year] => (weekday, day, month, number(year, 4)?, time),
+        _ => return None,
+    };
+    if !DAYS.iter().any(|name| weekday.starts_with(name)) {
+        return None;
+    }
+    let month = MONTHS.iter().position(|m| *m == month)? as i64 + 1;
+    let day = number(day, day.len().clamp(1, 2))?;
+    let mut parts = time.split(':').map(|part| number(part, 2));
+    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
+    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    let c = Civil::new(seconds);
+    // A 31st of April and a 25th hour do not come back as they went in.
+    let same = (c.year, i64::from(c.month), i64::from(c.day)) == (year, month, day)
+        && (i64::from(c.hour), i64::from(c.minute), i64::from(c.second)) == (hour, minute, second);
+    (same && parts.next().is_none() && seconds >= 0).then_some(seconds)
+}
+
+/// Exactly so many digits.
+fn number(text: &str, digits: usize) -> Option<i64> {
+    let good = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
+    good.then(|| text.parse().ok()).flatten()
+}
+
+/// The inverse of `Civil::new`, for whole days.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let yoe = year.rem_euclid(400);
+    let doy = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468
 }
 
 #[cfg(test)]
@@ -141,6 +190,7 @@ mod tests {
             "Sun, 06 Nov 1994 08:49:37 GMT",
             "Sunday, 06-Nov-94 08:49:37 GMT",
             "Sun Nov  6 08:49:37 1994",
+            "Fri, 06 Nov 1994 08:49:37 GMT",
         ] {
             assert_eq!(
                 parse_http_date(text.as_bytes()),
@@ -154,6 +204,15 @@ mod tests {
             "Sun, 06 Nov 1994",
             "\u{e9}",
             "Sun, 06 Nov 1994 08:49:37 GMT x",
+            "Sun, 31 Apr 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 06 Nov 1994 08:49:37 CET",
+            "Sun, 06 Nov 1994 8:49:37 GMT",
+            "Sun, +6 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1969 08:49:37 GMT",
+            "Sun, 06 Nov 94 08:49:37 GMT",
+            "Xun, 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 nov 1994 08:49:37 GMT",
         ] {
             assert_eq!(parse_http_date(text.as_bytes()), None, "{text}");
         }
@@ -164,7 +223,8 @@ mod tests {
         let mut yearday = 0;
         for day in 0..60_000 {
             let at = day * 86_400 + 3_661;
-            let time = UNIX_EPOCH + std::time::Duration::from_secs(at as u64);
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(at as u64);
+            assert_eq!(parse_http_date(written(at).as_bytes()), Some(at));
             assert_eq!(written(at), httpdate::fmt_http_date(time));
             let c = Civil::new(at);
             yearday = if (c.month, c.day) == (1, 1) {

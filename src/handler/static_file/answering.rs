@@ -12,7 +12,7 @@ use crate::clock;
 use crate::codec::date::write_http_date;
 use crate::codec::fields::Fields;
 use crate::codec::http1::encode::reason_phrase;
-use crate::codec::http1::head::ResponseHead;
+use crate::codec::http1::head::{Method, ResponseHead};
 use crate::config::layer::Layer;
 use crate::fault::Fault;
 use crate::request::answer::{self, Answer, AnswerBody};
@@ -61,7 +61,9 @@ pub fn answer(room: &Room, req: &Request, open: OpenFile) -> Result<Answer, Faul
         }
         Verdict::Failed => {
             set_status(&mut head, 412);
-            head.fields.push(b"Content-Length", b"0");
+            // There is no page; a HEAD is told what a GET would have given otherwise, as by httpd.
+            let get_is_empty = req.head.method != Method::Head;
+            push_length(&mut head.fields, if get_is_empty { 0 } else { open.size });
             describe(&mut head.fields, &content);
             return Ok(made(head, AnswerBody::Bytes(Vec::new())));
         }

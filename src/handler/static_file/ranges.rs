@@ -20,7 +20,8 @@ pub fn parse(value: &[u8], len: u64, most: Option<u32>) -> Ranges {
     let Some((unit, list)) = value.split_at_checked(6) else {
         return Ranges::Whole;
     };
-    if !unit.eq_ignore_ascii_case(b"bytes=") {
+    // An empty file has no bytes to ask for; it is sent as it is, as httpd does.
+    if len == 0 || !unit.eq_ignore_ascii_case(b"bytes=") {
         return Ranges::Whole;
     }
     let count = list.split(|&b| b == b',').count();
@@ -64,7 +65,8 @@ pub fn parse(value: &[u8], len: u64, most: Option<u32>) -> Ranges {
     Ranges::Pieces(pieces)
 }
 
-/// `a-b`, `a-` or `-n`. Outer `None`: malformed; inner `None`: behind the end.
+/// `a-b`, `a-` or `-n` of a file of `len` bytes, not 0. Outer `None`: malformed; inner `None`:
+/// behind the end.
 #[expect(clippy::option_option)]
 fn one(text: &[u8], len: u64) -> Option<Option<(u64, u64)>> {
     let dash = text.iter().position(|&b| b == b'-')?;
@@ -74,7 +76,7 @@ fn one(text: &[u8], len: u64) -> Option<Option<(u64, u64)>> {
         if n == 0 {
             return None;
         }
-        return Some((len > 0).then(|| (len.saturating_sub(n), len - 1)));
+        return Some(Some((len.saturating_sub(n), len - 1)));
     }
     let first = number(first)?;
     let last = match last {
@@ -143,8 +145,8 @@ mod tests {
         }
         assert_eq!(of("bytes=200-"), Ranges::Unsatisfiable);
         assert_eq!(of("bytes=100-,200-300"), Ranges::Unsatisfiable);
-        assert_eq!(parse(b"bytes=0-", 0, None), Ranges::Unsatisfiable);
-        assert_eq!(parse(b"bytes=-1", 0, None), Ranges::Unsatisfiable);
+        assert_eq!(parse(b"bytes=0-", 0, None), Ranges::Whole);
+        assert_eq!(parse(b"bytes=-1", 0, None), Ranges::Whole);
     }
 
     #[test]

@@ -13,8 +13,8 @@ pub struct Content {
     pub encoding: Option<String>,
 }
 
-/// Looks at every extension of `name` (the last segment of a path) in turn. `table`: the
-/// configuration's types, sorted by extension.
+/// Looks at every extension of `name` (the last segment of a path) in turn; those that are not
+/// known change nothing. `table`: the configuration's types, sorted by extension.
 pub fn content(name: &[u8], layer: &Layer, table: &[(String, String)]) -> Content {
     let mut kind: Option<&str> = None;
     let mut charset: Option<&str> = None;
@@ -48,14 +48,6 @@ pub fn content(name: &[u8], layer: &Layer, table: &[(String, String)]) -> Conten
         let own_charset = added(&layer.add_charset, MimeKind::Charset);
         let own_language = added(&layer.add_language, MimeKind::Language);
         let own_encoding = added(&layer.add_encoding, MimeKind::Encoding);
-        let known = own_charset.or(own_language).or(own_encoding).is_some();
-        if own_kind.is_none() && !known {
-            // `foo.gif.bak` is no picture.
-            kind = None;
-            languages.clear();
-            encodings.clear();
-            continue;
-        }
         kind = own_kind.or(kind);
         charset = own_charset.map_or(charset, |i| Some(&layer.add_charset[i].1));
         languages.extend(own_language.map(|i| layer.add_language[i].1.as_str()));
@@ -69,11 +61,11 @@ pub fn content(name: &[u8], layer: &Layer, table: &[(String, String)]) -> Conten
     if languages.is_empty() {
         languages.extend(layer.default_language.as_deref());
     }
-    let joined = |list: Vec<&str>| (!list.is_empty()).then(|| list.join(", "));
+    let joined = |list: Vec<&str>, by| (!list.is_empty()).then(|| list.join(by));
     Content {
         kind: kind.map(|kind| with_charset(kind, charset, layer.default_charset.as_deref())),
-        language: joined(languages),
-        encoding: joined(encodings),
+        language: joined(languages, ","),
+        encoding: joined(encodings, ", "),
     }
 }
 
@@ -134,7 +126,7 @@ mod tests {
         assert_eq!(of("a.HTML", &l), (some("text/html"), None, None));
         assert_eq!(
             of("a.html.fr.de", &l),
-            (some("text/html"), some("fr, de"), None)
+            (some("text/html"), some("fr,de"), None)
         );
         assert_eq!(
             of("a.utf8.html", &l),
@@ -144,7 +136,10 @@ mod tests {
             of("a.txt.gz", &l),
             (some("application/gzip"), None, some("x-gzip"))
         );
-        assert_eq!(of("a.gif.fr.bak", &l), (None, None, None));
+        assert_eq!(
+            of("a.gif.fr.bak", &l),
+            (some("image/gif"), some("fr"), None)
+        );
         assert_eq!(of("a..x", &l), (some("app/x"), None, None));
         for none in ["a", "html", ".html", "..html", "a.", "a.none", ""] {
             assert_eq!(of(none, &l), (None, None, None), "{none}");
