@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::codec::fields::Fields;
 use crate::codec::host::{self, Authority};
-use crate::codec::http1::head::{HeadError, Method, RequestHead, Version};
+use crate::codec::http1::head::{HeadError, Method, RequestHead, Version, glance};
 use crate::codec::target::{self, ParsedTarget, Path, Target};
 use crate::config::settings::EncodedSlashes;
 use crate::fault::{Fault, Kind, Origin, Phase};
@@ -24,14 +24,19 @@ pub fn begin(routes: &Routes, head: RequestHead, info: ConnInfo) -> Request {
 
 /// Makes a request of a head that could not be parsed.
 pub fn begin_refused(routes: &Routes, error: HeadError, info: ConnInfo) -> Request {
+    // What its first line says, for the log and so that a HEAD gets no body.
+    let (method, raw, version) = glance(&error.line);
+    let path = raw.split(|&b| b == b'?').next().unwrap_or_default();
+    let path = target::normalise(path, EncodedSlashes::NoDecode, true);
     let head = RequestHead {
-        method: Method::Get,
+        method,
         target: Vec::new(),
-        version: Version::Http10,
+        version,
         fields: Fields::default(),
         line: error.line,
     };
     let mut req = blank(routes, head, info);
+    req.path.decoded = path.map_or_else(|_| b"/".to_vec(), |path| path.decoded);
     req.broken = true;
     req.refused = Some(malformed(error.status, error.reason));
     req

@@ -55,12 +55,14 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// The request that the client sent, where the answer was made by another one.
+    /// The request that failed, where another one made the page for it. An index file or a fallback
+    /// takes the place of what was asked for, as httpd's "fast redirect" does.
     fn original(&self, side: Side) -> Option<&super::request::Original> {
-        match side {
-            Side::Original => self.req.original.as_deref().map(|o| o.first()),
-            Side::Final => None,
+        if side == Side::Final {
+            return None;
         }
+        let chain = std::iter::successors(self.req.original.as_deref(), |o| o.before.as_deref());
+        chain.filter(|o| o.status != 200).last()
     }
 }
 
@@ -172,7 +174,8 @@ impl Record for Exchange<'_> {
             Some(original) => &original.handler,
             None => &self.req.handler,
         };
-        (!name.is_empty()).then_some(name)
+        // httpd has no name for what serves files.
+        (!matches!(&**name, "" | "default-handler")).then_some(name)
     }
 
     fn request_field(&self, _: Side, name: &str) -> Option<Cow<'_, [u8]>> {

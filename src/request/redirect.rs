@@ -50,7 +50,9 @@ pub fn internal(
         req.path = old_path;
         return Err(Fault::status(500, fault.detail));
     }
-    req.env = renamed(req, &old_path.decoded, status);
+    if status != 200 {
+        req.env = renamed(req, &old_path.decoded, status);
+    }
     let filename = req.file_or_url().into_owned();
     // The backend's phrase belongs to our own page; another document has the standard one.
     req.overridden_reason = None;

@@ -53,6 +53,7 @@ pub struct Case {
     conf: String,
     files: Vec<(String, String)>,
     requests: Vec<Request>,
+    logs: Vec<&'static str>,
     allowed: Vec<&'static str>,
 }
 
@@ -103,6 +104,12 @@ impl Case {
         self
     }
 
+    /// The lines of this file below `logs` are compared too: one for each request.
+    pub fn log(mut self, name: &'static str) -> Case {
+        self.logs.push(name);
+        self
+    }
+
     /// Differences whose text holds this are meant.
     pub fn allow(mut self, text: &'static str) -> Case {
         self.allowed.push(text);
@@ -150,8 +157,21 @@ impl Case {
         }
         let conf = fill(&self.conf, port, port2, &root);
         let running = Running::start(kind, server, &conf);
+        let plain = |text: String| {
+            let mut text = text.replace(&root, "@ROOT@");
+            for (port, name) in [
+                (port, "@PORT@"),
+                (port2, "@PORT2@"),
+                (backends[0].port, "@B1@"),
+                (backends[1].port, "@B2@"),
+                (dead, "@DEAD@"),
+            ] {
+                text = text.replace(&port.to_string(), name);
+            }
+            text
+        };
         let mut out = Vec::new();
-        for r in &self.requests {
+        for (i, r) in self.requests.iter().enumerate() {
             let before: Vec<usize> = backends.iter().map(Backend::count).collect();
             let bytes = fill(&r.bytes, port, port2, &root);
             let answer = exchange(if r.second_port { port2 } else { port }, bytes.as_bytes());
@@ -162,24 +182,26 @@ impl Case {
                     seen.push_str(&String::from_utf8_lossy(&s.body));
                 }
             }
-            let plain = |text: String| {
-                let mut text = text.replace(&root, "@ROOT@");
-                for (port, name) in [
-                    (port, "@PORT@"),
-                    (port2, "@PORT2@"),
-                    (backends[0].port, "@B1@"),
-                    (backends[1].port, "@B2@"),
-                    (dead, "@DEAD@"),
-                ] {
-                    text = text.replace(&port.to_string(), name);
-                }
-                text
-            };
+            // Lines of several children come in the order of the requests only when they are awaited.
+            for name in &self.logs {
+                wait_for("the log has a line for each request", || {
+                    (running.server.log(name).lines().count() > i).then_some(())
+                });
+            }
             out.push(Exchange {
                 request: r.bytes.lines().next().unwrap_or_default().to_owned(),
                 answer: plain(answer),
                 backend: plain(seen),
             });
+        }
+        for name in &self.logs {
+            for (i, line) in running.server.log(name).lines().enumerate() {
+                out.push(Exchange {
+                    request: format!("line {} of {name}", i + 1),
+                    answer: plain(line.to_owned()),
+                    backend: String::new(),
+                });
+            }
         }
         drop(running);
         out

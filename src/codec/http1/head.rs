@@ -4,7 +4,7 @@ use std::fmt;
 
 pub use super::request_head::parse_request;
 pub use super::response_head::parse_response;
-use crate::codec::fields::Fields;
+use crate::codec::fields::{Fields, valid_name};
 
 /// The protocol's version as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,6 +121,21 @@ pub struct ResponseHead {
     pub version: Version,
     /// Its fields, values trimmed.
     pub fields: Fields,
+}
+
+/// What a request line seems to say, for the log's line about a head that was refused: method,
+/// target and version, as far as they can be told apart. HTTP/1.0 where there is no version.
+pub fn glance(line: &[u8]) -> (Method, &[u8], Version) {
+    let mut words = line.split(|&b| b == b' ');
+    let name = words.next().filter(|name| valid_name(name));
+    let name = name.and_then(|name| std::str::from_utf8(name).ok());
+    let method = Method::new(name.unwrap_or("-"));
+    let target = words.next().unwrap_or_default();
+    let version = match words.next() {
+        Some([b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'1'..=b'9']) => Version::Http11,
+        _ => Version::Http10,
+    };
+    (method, target, version)
 }
 
 /// What parsing gave.

@@ -258,6 +258,25 @@ fn the_line_is_known_for_the_log() {
     assert_eq!(e.line, b"BAD");
 }
 
+#[test]
+fn a_glance_at_a_broken_head() {
+    use crate::codec::http1::head::glance;
+    let of = |line: &'static str| {
+        let (method, target, version) = glance(line.as_bytes());
+        (method.as_str().to_string(), target, version)
+    };
+    assert_eq!(
+        of("GET /x HTTP/1.1"),
+        ("GET".into(), &b"/x"[..], Version::Http11)
+    );
+    assert_eq!(of("BAD"), ("BAD".into(), &b""[..], Version::Http10));
+    assert_eq!(
+        of("\u{16}\u{3} x y"),
+        ("-".into(), &b"x"[..], Version::Http10)
+    );
+    assert_eq!(of(""), ("-".into(), &b""[..], Version::Http10));
+}
+
 fn framing(fields: &str, version: &str) -> Result<Framing, u16> {
     let (head, _) = good(&format!("POST / HTTP/{version}\r\n{fields}\r\n"));
     request_framing(&head).map_err(|e| e.status)
