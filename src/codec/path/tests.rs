@@ -1,3 +1,5 @@
+//! Spellings of a path and what becomes of them.
+
 use super::*;
 
 fn norm(raw: &str, slashes: EncodedSlashes, merge: bool) -> Result<(String, String), u16> {

@@ -1,3 +1,5 @@
+//! Lines of the error log.
+
 use super::*;
 
 fn with<'a>(subject: &'a Subject<'a>, text: &'a str) -> Message<'a> {

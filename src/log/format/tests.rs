@@ -1,3 +1,5 @@
+//! Every directive of LogFormat on a made-up exchange.
+
 use std::borrow::Cow;
 use std::net::SocketAddr;
 

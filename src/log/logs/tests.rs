@@ -1,3 +1,5 @@
+//! Levels, floods and checks of the logs as a whole.
+
 use super::*;
 use std::fs::OpenOptions;
 

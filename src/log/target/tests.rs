@@ -1,3 +1,5 @@
+//! Files, FIFOs, full disks and programs as log targets.
+
 use std::io::Read;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! Chunked bodies, good and bad, whole and in small pieces.
+
 use super::*;
 
 /// Decodes pieces of `size` bytes; gives the body and how many bytes were used.

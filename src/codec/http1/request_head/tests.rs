@@ -1,3 +1,5 @@
+//! Request heads: every vector whole and byte by byte.
+
 use super::*;
 use crate::codec::http1::framing::{Framing, request_framing};
 

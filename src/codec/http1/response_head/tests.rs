@@ -1,3 +1,5 @@
+//! Response heads: every vector whole and byte by byte.
+
 use super::*;
 use crate::codec::http1::framing::{Framing, response_framing};
 use crate::codec::http1::head::Method;

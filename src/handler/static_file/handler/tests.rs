@@ -1,3 +1,5 @@
+//! Requests for files on a site made for the test, through all phases.
+
 use std::fs;
 use std::future::Future;
 use std::os::unix::fs::symlink;

@@ -1,3 +1,5 @@
+//! Names in a tree with links, devices and a secret beside it.
+
 use super::*;
 use std::fs;
 use std::io::Read;
