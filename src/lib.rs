@@ -9,6 +9,7 @@ pub mod codec;
 pub mod config;
 pub mod conn;
 pub mod explain;
+pub mod expr;
 pub mod fault;
 pub mod handler;
 pub mod ids;
