@@ -592,3 +592,71 @@ fn paths_are_spelt_as_the_rule_says() {
         assert_eq!(answer.text(), format!("b GET {expected}\n"), "{asked}");
     }
 }
+
+#[test]
+fn a_blocked_host_is_refused() {
+    let backend = Backend::start("b");
+    let conf = |word: &str| {
+        format!(
+            "ProxyBlock {word}\nProxyPass / http://127.0.0.1:{}/",
+            backend.port
+        )
+    };
+    for word in ["127.0.0", "localhost", "*"] {
+        assert_eq!(
+            get(proxy(&conf(word)).port, "/").unwrap().status,
+            403,
+            "{word}"
+        );
+    }
+    assert_eq!(
+        get(proxy(&conf("192.0.2.1")).port, "/").unwrap().status,
+        200
+    );
+    assert_eq!(backend.count(), 1);
+}
+
+#[test]
+fn an_old_backend_is_told_the_length() {
+    let backend = Backend::start("b");
+    let server = proxy(&format!(
+        "SetEnv force-proxy-request-1.0 1\nProxyPass / http://127.0.0.1:{}/",
+        backend.port
+    ));
+    let mut client = Client::connect(server.port);
+    client
+        .send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        .unwrap();
+    for _ in 0..30 {
+        client
+            .send(format!("3e8\r\n{}\r\n", "z".repeat(1000)))
+            .unwrap();
+    }
+    client.send("0\r\n\r\n").unwrap();
+    assert_eq!(
+        client.response("POST").unwrap().status,
+        200,
+        "{}",
+        server.story()
+    );
+    let seen = &backend.seen()[0];
+    assert!(
+        seen.head.starts_with("POST / HTTP/1.0\r\n"),
+        "{}",
+        seen.head
+    );
+    assert_eq!(seen.field("content-length"), Some("30000"));
+    assert_eq!((seen.field("connection"), seen.body.len()), (None, 30_000));
+}
+
+#[test]
+fn a_name_that_does_not_resolve_is_a_bad_gateway() {
+    let backend = Backend::start("b");
+    let server = proxy(&format!(
+        "ProxyPass /no/ http://no-such-host.invalid/\nProxyPass / http://localhost:{}/",
+        backend.port
+    ));
+    assert_eq!(get(server.port, "/no/x").unwrap().status, 502);
+    assert_eq!(get(server.port, "/x").unwrap().status, 200);
+    server.wait_log("no-such-host.invalid");
+}

@@ -31,6 +31,8 @@ pub struct Destination<'a> {
     pub keep_alive: bool,
     /// SO_RCVBUF; 0: the system's.
     pub receive_buffer: u32,
+    /// `ProxyBlock`: addresses, and names whose addresses, are not connected to.
+    pub blocked: &'a [String],
 }
 
 /// Why there is no connection.
@@ -42,6 +44,8 @@ pub enum Why {
     Refused,
     /// Nothing happened in time.
     Timeout,
+    /// `ProxyBlock` forbids one of its addresses.
+    Blocked,
     /// This machine lacks descriptors, ports or memory: says nothing about the backend.
     Own,
 }
@@ -97,6 +101,13 @@ async fn tcp(resolver: &Rc<Resolver>, to: &Destination<'_>) -> Result<Connection
             // The same again: what was tried stands.
             return Err(refused(to, &old.list, None));
         }
+        if !to.blocked.is_empty() && is_blocked(resolver, to, &addresses).await {
+            return Err(ConnectError {
+                why: Why::Blocked,
+                detail: format!("{} is blocked", Named(to)),
+                os: None,
+            });
+        }
         match try_all(&addresses, to, left).await {
             Ok(connection) => return Ok(connection),
             Err(e) if e.why != Why::Own && not.is_none() && !is_literal(to.host) => {
@@ -114,6 +125,20 @@ async fn tcp(resolver: &Rc<Resolver>, to: &Destination<'_>) -> Result<Connection
             Err(e) => return Err(e),
         }
     }
+}
+
+/// Whether a word of `ProxyBlock` stands for one of these addresses.
+async fn is_blocked(resolver: &Rc<Resolver>, to: &Destination<'_>, addresses: &Addresses) -> bool {
+    for word in to.blocked {
+        // A word that is no name blocks by its text alone.
+        let meant = timeout(to.within, resolver.resolve(word, None, None)).await;
+        if let Ok(Ok(meant)) = meant
+            && meant.list.iter().any(|ip| addresses.list.contains(ip))
+        {
+            return true;
+        }
+    }
+    false
 }
 
 async fn try_all(

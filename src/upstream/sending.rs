@@ -125,6 +125,11 @@ impl Sending {
         &self.kept
     }
 
+    /// The kept part, taken out.
+    pub fn take_kept(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.kept)
+    }
+
     /// The kept part is the whole body.
     pub fn is_whole(&self) -> bool {
         self.whole

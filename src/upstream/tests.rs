@@ -61,6 +61,7 @@ async fn lease(reslist: &Rc<Reslist>, to: SocketAddr) -> Lease {
             address_ttl: None,
             keep_alive: false,
             receive_buffer: 0,
+            blocked: &[],
         };
         let connection = connect::connect(&Rc::default(), &destination).await;
         lease.connection = Some(connection.unwrap());
@@ -374,6 +375,7 @@ fn a_refused_connection_says_so() {
             address_ttl: None,
             keep_alive: false,
             receive_buffer: 0,
+            blocked: &[],
         };
         let error = connect::connect(&Rc::default(), &destination)
             .await

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
+use super::block;
 use super::outgoing;
 use super::request_head::{Added, Expect, HeadInput, write_fields};
 use super::response_head;
@@ -67,6 +68,9 @@ impl Stage<'_> {
             self.say(4, "proxy", None, &text);
             let fault = Fault::new(Origin::Own, Phase::Choosing, Kind::Scheme, text);
             return Err(Failed::innocent(fault));
+        }
+        if block::names(&self.server.proxy.block, way.place().0) {
+            return Err(Failed::innocent(block::fault(way.place().0)));
         }
         let wishes = Wishes::of(&self.req.env);
         let mut fresh = wishes.initial_fresh && self.req.served == 0;
@@ -168,6 +172,7 @@ impl Stage<'_> {
             address_ttl: params.and_then(|p| p.address_ttl),
             keep_alive: params.is_some_and(|p| p.keep_alive),
             receive_buffer: params.map_or(proxy.receive_buffer, |p| p.receive_buffer),
+            blocked: &proxy.block,
         };
         self.proxy.upstreams.connect(&to).await
     }
@@ -356,6 +361,9 @@ impl Stage<'_> {
 
     /// No connection: the log lines that httpd has for it, and what it means.
     fn unconnected(&self, way: &Way<'_>, e: &ConnectError) -> Failed {
+        if e.why == Why::Blocked {
+            return Failed::innocent(block::fault(way.place().0));
+        }
         if let Some(quiet) = way.worker.may_complain() {
             let more = match quiet {
                 0 => String::new(),
@@ -375,6 +383,7 @@ impl Stage<'_> {
             // 503 like a refusal: to the client a backend that cannot be reached is one thing.
             Why::Timeout => (Origin::Upstream, Kind::Refused, Retry::Elsewhere),
             Why::Own => (Origin::Own, Kind::Resources, Retry::No),
+            Why::Blocked => (Origin::Client, Kind::Denied(403), Retry::No),
         };
         let mut fault = Fault::new(origin, Phase::Connecting, kind, e.detail.clone());
         fault.os = e.os;

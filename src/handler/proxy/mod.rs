@@ -7,6 +7,7 @@
 
 mod attempt;
 mod balanced;
+mod block;
 mod cookies;
 mod dates;
 pub mod lookup;
@@ -24,8 +25,10 @@ pub use attempt::spelling;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 use crate::balancer::Balancing;
+use crate::body::Length;
 use crate::config::settings::{EncodedSlashes, Worker as WorkerSettings};
 use crate::config::worker_url::WorkerUrl;
 use crate::fault::{Fault, Kind, Origin, Phase};
@@ -37,6 +40,7 @@ use lookup::Workers;
 use prologue::Prologue;
 use stage::{Stage, Wanted};
 use target::Url;
+use wishes::Wishes;
 
 /// The handler `proxy-server`. One per child.
 pub struct Proxy {
@@ -117,7 +121,10 @@ impl Proxy {
             worker: own,
             url: None,
             path,
-            reuse: worker.is_some_and(|w| w.params.reuse),
+            // An address that is looked up each time is connected to each time.
+            reuse: worker
+                .map(|w| &w.params)
+                .is_some_and(|p| p.reuse && p.address_ttl != Some(Duration::ZERO)),
             balanced: false,
         }
     }
@@ -131,6 +138,11 @@ impl Stage<'_> {
             Poll::Ready(kept.map(|sending| self.sending = sending))
         })
         .await?;
+        let unknown = self.req.body_length == Length::Unknown && !self.sending.is_whole();
+        if unknown && Wishes::of(&self.req.env).counted {
+            let kept = self.sending.take_kept();
+            self.sending = Box::pin(outgoing::collect(self.body, kept)).await?;
+        }
         self.sending.head = self.proxy.upstreams.head_buffer();
         let url = Url::parse(url).ok_or_else(|| bad_url(url))?;
         match url.scheme().eq_ignore_ascii_case(b"balancer") {

@@ -1,15 +1,19 @@
 //! The request's body on its way out: what has arrived with the head is taken without waiting and
 //! kept, so that the request may be repeated; the rest is streamed.
 
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use crate::body::{Length, Source};
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::request::RequestBody;
 use crate::upstream::{BodyFraming, Sending};
 
 /// Bytes of a body that are taken before a backend is contacted.
 const KEPT: usize = 16 * 1024;
+
+/// Bytes of a body that are collected where its length must be known.
+const COLLECTED: usize = 1 << 20;
 
 /// Takes what is there. `quiet`: without asking the client for it (no `100 Continue` goes out).
 pub fn prefetch(
@@ -23,6 +27,28 @@ pub fn prefetch(
     let mut kept = Vec::new();
     let whole = take(cx, body, quiet, &mut kept)?;
     Ok(Sending::new(kept, whole))
+}
+
+/// Takes the whole body, waiting for it: for backends that must be told its length. Bounded, since
+/// it is held in memory.
+pub async fn collect(body: &mut RequestBody, kept: Vec<u8>) -> Result<Sending, Fault> {
+    let mut kept = kept;
+    while poll_fn(|cx| body.poll_fill(cx)).await? {
+        let n = body.data().len();
+        if kept.len() + n > COLLECTED {
+            return Err(Fault::new(
+                Origin::Client,
+                Phase::Sending,
+                Kind::TooLarge(413),
+                format!(
+                    "a body without Content-Length is larger than {COLLECTED} bytes, and proxy-sendcl or HTTP/1.0 needs its length"
+                ),
+            ));
+        }
+        kept.extend_from_slice(body.data());
+        body.consume(n);
+    }
+    Ok(Sending::new(kept, true))
 }
 
 /// True when the body ended.

@@ -9,6 +9,8 @@ pub struct Wishes {
     pub no_keep_alive: bool,
     /// `force-proxy-request-1.0`.
     pub old: bool,
+    /// `proxy-sendcl` (and HTTP/1.0, which knows no chunks): a chunked body is collected and counted.
+    pub counted: bool,
     /// `proxy-initial-not-pooled`: the first request of a client's connection gets a fresh one.
     pub initial_fresh: bool,
     /// `proxy-interim-response`.
@@ -33,9 +35,12 @@ impl Wishes {
         if env.is_empty() {
             return Wishes::default();
         }
+        let old = env.contains("force-proxy-request-1.0");
+        let chunked = env.contains("proxy-sendchunked") || env.contains("proxy-sendchunks");
         Wishes {
             no_keep_alive: env.contains("proxy-nokeepalive"),
-            old: env.contains("force-proxy-request-1.0"),
+            old,
+            counted: old || (env.contains("proxy-sendcl") && !chunked),
             initial_fresh: env.contains("proxy-initial-not-pooled"),
             interim: match env.get("proxy-interim-response") {
                 Some(v) if v.eq_ignore_ascii_case(b"RFC") => Interim::All,
