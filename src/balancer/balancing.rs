@@ -319,7 +319,7 @@ impl Balancing {
     fn refresh_routes(&self, local: &Local) {
         let mut routes = local.routes.borrow_mut();
         for (copy, &row) in routes.iter_mut().zip(&local.rows) {
-            if self.board.member(row).routes_version != copy.version {
+            if self.board.routes_version(row) != copy.version {
                 *copy = self.board.routes(row);
             }
         }

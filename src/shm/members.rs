@@ -32,14 +32,12 @@ pub struct MemberState {
     pub retry: Duration,
     /// When a request began to try it after an error.
     pub probe_since: Mono,
-    /// Changes with the route and redirect.
-    pub routes_version: u32,
 }
 
 /// A copy of a member's routes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
-    /// `MemberState::routes_version` when the copy was made.
+    /// `Scoreboard::routes_version` when the copy was made.
     pub version: u32,
     /// `route`.
     pub route: String,
@@ -207,8 +205,12 @@ impl Scoreboard {
             error_time: Mono(w.error_time.load(Relaxed)),
             retry: Duration::from_millis(w.retry_ms.load(Relaxed)),
             probe_since: Mono(w.probe_since.load(Relaxed)),
-            routes_version: w.seq.version(),
         }
+    }
+
+    /// Changes with the member's routes.
+    pub fn routes_version(&self, row: WorkerRow) -> u32 {
+        self.worker_slot(row).map_or(0, |w| w.seq.version())
     }
 
     /// The member's routes.
