@@ -182,6 +182,7 @@ impl Balancing {
             .get(balancer.index())
             .filter(|b| !b.members.is_empty())
             .ok_or(NoMember::Empty)?;
+        let route = route.filter(|r| !r.is_empty());
         self.refresh_routes(local);
         let now = clock::now();
         let routes = local.routes.borrow();

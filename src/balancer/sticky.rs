@@ -7,7 +7,7 @@ use crate::config::settings::BalancerParams;
 pub struct Session {
     /// The name it was found under (parameter or cookie).
     pub name: String,
-    /// Its route, never empty.
+    /// Its route. An empty one (`abc.`) leads nowhere, but httpd's variables tell of the session.
     pub route: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ pub fn find(params: &BalancerParams, url: &[u8], cookie: Option<&[u8]>) -> Optio
             &value[at + 1..]
         }
     };
-    (!route.is_empty()).then(|| Session {
+    Some(Session {
         name: name.clone(),
         route: route.to_vec(),
     })
@@ -110,6 +110,10 @@ mod tests {
     }
 
     fn route(p: &BalancerParams, url: &str, cookie: &str) -> Option<String> {
+        found(p, url, cookie).filter(|r| !r.is_empty())
+    }
+
+    fn found(p: &BalancerParams, url: &str, cookie: &str) -> Option<String> {
         find(
             p,
             url.as_bytes(),
@@ -141,6 +145,14 @@ mod tests {
         ] {
             assert_eq!(route(&p, "/", cookie).as_deref(), want, "{cookie}");
         }
+    }
+
+    #[test]
+    fn an_empty_route_is_told() {
+        let p = params("S");
+        assert_eq!(found(&p, "/", "S=abc.").as_deref(), Some(""));
+        assert_eq!(found(&p, "/", "S=abc"), None);
+        assert_eq!(found(&p, "/", "S="), None);
     }
 
     #[test]
