@@ -12,7 +12,7 @@ use crate::log::{Logs, level};
 use crate::shm::inspect;
 use crate::supervisor::control::{Outcome, Verb, control};
 use crate::supervisor::{self, Entry, Options};
-use crate::sys::{fork, privilege};
+use crate::sys::fork;
 
 mod dump;
 mod parse;
@@ -118,9 +118,8 @@ fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 
 /// What a start would find beside the configuration's own faults, without doing anything.
 fn check(settings: &Settings) -> Vec<String> {
     let mut faults = Vec::new();
-    let process = &settings.process;
-    if let Err(e) = privilege::identity(process.user.as_deref(), process.group.as_deref()) {
-        faults.push(format!("AH00543: {e}"));
+    if let Err(e) = supervisor::check(settings) {
+        faults.push(e.to_string());
     }
     faults.extend(Logs::check(settings).iter().map(ToString::to_string));
     if !faults.is_empty() {

@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -476,6 +477,25 @@ fn root_becomes_somebody_else() {
     let out = server.muster(&["-t"]);
     assert_eq!(out.status.code(), Some(1));
     assert!(stderr(&out).contains("User root is"), "{out:?}");
+}
+
+#[test]
+fn a_configuration_that_everybody_may_write_is_refused_to_root() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let server = Server::prepare(PLAIN);
+    fs::set_permissions(server.conf(), fs::Permissions::from_mode(0o666)).unwrap();
+    for words in [&["-t"][..], &["-k", "start"], &["-DFOREGROUND"]] {
+        let out = server.muster(words);
+        assert_eq!(out.status.code(), Some(1));
+        assert!(
+            stderr(&out).contains("can be written by everybody"),
+            "{out:?}"
+        );
+    }
+    let out = server.muster(&["-t", "-D", "ALLOW_WRITABLE_CONFIG"]);
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
 }
 
 #[test]

@@ -188,7 +188,9 @@ pub fn usage(program: &str) -> String {
        {program} [options] scoreboard [--json | --watch] [FILE]
 Options:
   -D name            : define a name for use in <IfDefine name> directives
-                       (FOREGROUND: do not go to the background)
+                       (FOREGROUND: do not go to the background;
+                       ALLOW_WRITABLE_CONFIG: root starts although everybody may
+                       write a configuration file)
   -d directory       : specify an alternate initial ServerRoot
   -f file            : specify an alternate ServerConfigFile
   -C \"directive\"     : process directive before reading config files

@@ -25,3 +25,10 @@ pub use error_format::ErrorFormat;
 pub use facade::{Role, event, install, notice};
 pub use logs::{LogError, Logs, Program};
 pub use subject::{About, Subject};
+
+/// The time now as the error log shows it, for a line that is written past the logs (a crash).
+pub fn stamp_now() -> String {
+    let mut out = Vec::new();
+    time::write_stamp(&mut out, crate::clock::read_wall(), time::Stamp::Micros);
+    String::from_utf8_lossy(&out).into_owned()
+}

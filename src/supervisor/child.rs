@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::context::ChildContext;
+use super::daemon;
 use super::estate::Estate;
 use super::run::Supervisor;
 use crate::ids::{ChildNo, Generation, ListenNo, SlotNo};
@@ -78,6 +79,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         logs.after_fork();
         log::install(&logs, &settings, Role::Child);
         fork::set_title(&format!("muster {}.{}", birth.generation, birth.no));
+        daemon::keep_errors(&settings);
     }
     if let Some(dir) = &settings.process.core_dump_directory {
         std::env::set_current_dir(dir)?;

@@ -4,8 +4,9 @@
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 
+use crate::config::settings::{LogTarget, Settings};
+use crate::log;
 use crate::sys::fork::{self, Forked};
 
 /// Which side of `detach` this is.
@@ -68,13 +69,42 @@ impl Waiting {
 ///
 /// # Errors
 /// When neither can be opened.
-pub fn leave_terminal(error_log: Option<&Path>) -> io::Result<()> {
+pub fn leave_terminal(settings: &Settings) -> io::Result<()> {
     let null = OpenOptions::new()
         .read(true)
         .write(true)
         .open("/dev/null")?;
     fork::redirect(0, &null)?;
     fork::redirect(1, &null)?;
-    let log = error_log.and_then(|p| OpenOptions::new().append(true).open(p).ok());
-    fork::redirect(2, log.as_ref().unwrap_or(&null))
+    fork::redirect(2, &null)?;
+    keep_errors(settings);
+    Ok(())
+}
+
+/// Points standard error to the main error log when that is a file, as httpd does: what a library
+/// or a crash says belongs there, also in the foreground.
+pub fn keep_errors(settings: &Settings) {
+    let LogTarget::File(path) = &settings.log_targets[settings.servers[0].error_log.index()] else {
+        return;
+    };
+    // It was opened a moment ago; should it be gone, standard error stays where it is.
+    if let Ok(log) = OpenOptions::new().append(true).open(path) {
+        let _ = fork::redirect(2, &log);
+    }
+}
+
+/// A bug's last words, in the layout of the error log: where, and what when that is a fixed text
+/// (others may hold a client's bytes). Written to standard error by itself, since the logs may be
+/// what it happened in.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info
+            .location()
+            .map_or(String::new(), |l| format!("{}:{}: ", l.file(), l.line()));
+        let what = info.payload().downcast_ref::<&str>().unwrap_or(&"");
+        let pid = fork::pid();
+        let now = log::stamp_now();
+        let line = format!("[{now}] [core:crit] [pid {pid}] internal fault at {place}{what}\n");
+        let _ = io::stderr().write_all(line.as_bytes());
+    }));
 }

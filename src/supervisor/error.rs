@@ -15,6 +15,12 @@ pub enum StartError {
     /// Who the children shall be.
     #[error("AH00543: {0}")]
     Identity(#[from] BadIdentity),
+    /// A configuration file that anybody could change.
+    #[error(
+        "{} can be written by everybody, who could so become root: take that right away (chmod o-w), or start with -D {ALLOW_WRITABLE}",
+        .0.display()
+    )]
+    Writable(PathBuf),
     /// There is no `Listen`.
     #[error("no listening sockets available, shutting down")]
     NoListen,
@@ -61,6 +67,7 @@ impl StartError {
                 lines.push("AH00015: Unable to open logs".into());
             }
             StartError::Identity(_)
+            | StartError::Writable(_)
             | StartError::Table(_)
             | StartError::Pid(_)
             | StartError::Directory { .. }
@@ -69,6 +76,9 @@ impl StartError {
         lines
     }
 }
+
+/// The name that allows configuration files which everybody may write.
+pub const ALLOW_WRITABLE: &str = "ALLOW_WRITABLE_CONFIG";
 
 /// An operating system's error as httpd writes it: `(98)Address already in use`.
 pub fn numbered(error: &io::Error) -> String {

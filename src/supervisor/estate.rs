@@ -3,12 +3,12 @@
 use std::fs::DirBuilder;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::error::StartError;
+use super::error::{ALLOW_WRITABLE, StartError};
 use super::listeners::{self, Place, Sockets};
 use crate::config::settings::Settings;
 use crate::ids::Generation;
@@ -68,8 +68,7 @@ impl Estate {
         generation: Generation,
         before: &Before<'_>,
     ) -> Result<Estate, StartError> {
-        let process = &settings.process;
-        let identity = privilege::identity(process.user.as_deref(), process.group.as_deref())?;
+        let identity = check(&settings)?;
         if settings.listens.is_empty() {
             return Err(StartError::NoListen);
         }
@@ -104,6 +103,26 @@ impl Estate {
             lifeline,
         })
     }
+}
+
+/// What can be found wrong without touching anything; gives whom the children run as.
+///
+/// # Errors
+/// [`StartError::Identity`], [`StartError::Writable`].
+pub fn check(settings: &Settings) -> Result<Choice, StartError> {
+    let process = &settings.process;
+    let identity = privilege::identity(process.user.as_deref(), process.group.as_deref())?;
+    let allowed = settings.defines.iter().any(|(n, _)| n == ALLOW_WRITABLE);
+    if privilege::is_root() && !allowed {
+        let open = settings.files.iter().find(|(.., path)| {
+            let others = |m: std::fs::Metadata| m.is_file() && m.mode() & 0o002 != 0;
+            std::fs::metadata(path).is_ok_and(others)
+        });
+        if let Some((.., path)) = open {
+            return Err(StartError::Writable(path.clone()));
+        }
+    }
+    Ok(identity)
 }
 
 /// `StartServers`, by default one a CPU, and never above `ServerLimit`.

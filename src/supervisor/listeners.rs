@@ -211,7 +211,7 @@ fn covers(wide: Place, narrow: Place) -> bool {
     wide.address.port() == narrow.address.port()
         && wide.address.ip().is_unspecified()
         && (wide.dual || wide.address.is_ipv4() == narrow.address.is_ipv4())
-        && !(narrow.dual && !wide.dual)
+        && (wide.dual || !narrow.dual)
 }
 
 #[cfg(test)]

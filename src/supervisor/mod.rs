@@ -21,6 +21,7 @@ pub mod state;
 pub mod transition;
 
 pub use context::ChildContext;
+pub use estate::check;
 pub use start::{Entry, Options, run};
 
 /// What this program calls itself in logs.

@@ -18,7 +18,7 @@ use super::transition::{Action, Event, Weight, deadline, transition};
 use super::{Entry, Options, child, notes};
 use crate::clock;
 use crate::config::build::{self, Invocation};
-use crate::config::settings::{LogTarget, Settings};
+use crate::config::settings::Settings;
 use crate::ids::{ChildNo, Generation, SlotNo};
 use crate::log;
 use crate::shm::TableLock;
@@ -421,6 +421,10 @@ impl Supervisor {
         log::install(&estate.logs, &estate.settings, log::Role::Supervisor);
         self.say_configured();
         self.publish();
+        if self.options.detached {
+            // The log may have another name now, or the same one after a rotation.
+            daemon::keep_errors(&self.estates[at].settings);
+        }
         if let Some(waiting) = self.waiting.take() {
             waiting.done();
         }
@@ -429,8 +433,7 @@ impl Supervisor {
 
     /// A daemon: cuts its ties to the terminal.
     pub(super) fn leave_terminal(&self) {
-        let error_log = main_error_log(&self.estates[0].settings);
-        if let Err(e) = daemon::leave_terminal(error_log) {
+        if let Err(e) = daemon::leave_terminal(&self.estates[0].settings) {
             ::log::warn!(target: "core", "could not leave the terminal: {e}");
         }
     }
@@ -540,16 +543,6 @@ fn ask(received: Received) -> Option<Ask> {
 fn reported(fd: OwnedFd) -> bool {
     let mut byte = [0];
     nix::unistd::read(&fd, &mut byte) == Ok(1)
-}
-
-fn main_error_log(settings: &Settings) -> Option<&std::path::Path> {
-    match &settings.log_targets[settings.servers[0].error_log.index()] {
-        LogTarget::File(path) => Some(path),
-        LogTarget::Pipe(_)
-        | LogTarget::ShellPipe(_)
-        | LogTarget::Syslog { .. }
-        | LogTarget::Stderr => None,
-    }
 }
 
 fn say(weight: Weight, text: &str) {

@@ -34,6 +34,7 @@ pub struct Options {
 /// that put it into the background once it serves), 1 when the start failed, which was then said
 /// on standard error.
 pub fn run(invocation: Invocation, settings: Settings, mut options: Options, entry: Entry) -> i32 {
+    daemon::report_panics();
     let mut waiting = None;
     if !options.foreground && !options.single {
         match daemon::detach() {

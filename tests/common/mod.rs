@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: a muster of their own, backends that record what they get, a
 //! client that speaks bytes, and waiting for conditions. Everything ends by `Drop`, by pid.
-#![allow(dead_code)]
+// Each test program uses a part of it.
+#![allow(dead_code, unused_imports)]
 
 pub mod backend;
 pub mod client;
