@@ -27,6 +27,17 @@ pub(crate) struct Part {
     pub(crate) len: u32,
 }
 
+impl Entry {
+    /// Most names differ in length or at their first letter, which is looked at before the rest.
+    fn is_named(&self, bytes: &[u8], name: &[u8]) -> bool {
+        self.name.len as usize == name.len()
+            && bytes
+                .get(self.name.at as usize)
+                .is_some_and(|b| name.first().is_some_and(|n| (b ^ n) & 0xdf == 0))
+            && self.name.of(bytes).eq_ignore_ascii_case(name)
+    }
+}
+
 impl Part {
     fn of(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.at as usize..(self.at + self.len) as usize]
@@ -47,7 +58,7 @@ impl Fields {
     pub fn get_all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         self.entries
             .iter()
-            .filter(move |e| e.name.of(&self.bytes).eq_ignore_ascii_case(name.as_bytes()))
+            .filter(move |e| e.is_named(&self.bytes, name.as_bytes()))
             .map(|e| e.value.of(&self.bytes))
     }
 
@@ -80,7 +91,7 @@ impl Fields {
         let bytes = &self.bytes;
         self.entries.retain(|e| {
             at += 1;
-            at <= first + 1 || !e.name.of(bytes).eq_ignore_ascii_case(name.as_bytes())
+            at <= first + 1 || !e.is_named(bytes, name.as_bytes())
         });
     }
 
@@ -151,7 +162,7 @@ impl Fields {
     fn find(&self, name: &str) -> Option<usize> {
         self.entries
             .iter()
-            .position(|e| e.name.of(&self.bytes).eq_ignore_ascii_case(name.as_bytes()))
+            .position(|e| e.is_named(&self.bytes, name.as_bytes()))
     }
 
     fn store(&mut self, part: &[u8]) -> Part {

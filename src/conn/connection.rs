@@ -8,9 +8,10 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::exchange::{Next, exchange, log_silent};
+use super::exchange::{Next, log_silent};
 use super::hub::Hub;
 use super::linger::linger;
+use super::pool::Begin;
 use super::wire::Wire;
 use crate::clock;
 use crate::reactor::stream::Stream;
@@ -75,7 +76,13 @@ impl Connection {
             if served > 0 {
                 since = clock::now();
             }
-            match Box::pin(exchange(&self.hub, &self.wire, served, since)).await {
+            let begin = Begin {
+                hub: Rc::clone(&self.hub),
+                wire: Rc::clone(&self.wire),
+                served,
+                since,
+            };
+            match self.hub.pool.exchange(begin).await {
                 Next::Nothing => {}
                 Next::Kept => {
                     served += 1;

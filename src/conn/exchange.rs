@@ -1,5 +1,5 @@
-//! One request and its answer. The future is boxed by the connection and gone when it is done, so
-//! that an idle connection holds nothing of it.
+//! One request and its answer. The future lives in a block of the pool and is gone when it is done,
+//! so that an idle connection holds nothing of it.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -118,12 +118,13 @@ struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     fn new(hub: &'a Hub, wire: &'a Rc<Wire>, req: Request, body: RequestBody) -> Exchange<'a> {
         let fields = &req.head.fields;
+        let has_connection = fields.contains("Connection");
         Exchange {
             hub,
             wire,
             version: req.head.version,
-            says_close: fields.has_token("Connection", "close"),
-            says_keep: fields.has_token("Connection", "keep-alive"),
+            says_close: has_connection && fields.has_token("Connection", "close"),
+            says_keep: has_connection && fields.has_token("Connection", "keep-alive"),
             req,
             body,
         }
@@ -188,7 +189,13 @@ impl<'a> Exchange<'a> {
     async fn reply(&mut self, mut answer: Answer) -> Next {
         let patience = self.server().timeout;
         loop {
-            poll_fn(|cx| Poll::Ready(self.discard(cx))).await;
+            if self.wire.body.get() == BodyState::Open {
+                poll_fn(|cx| {
+                    self.discard(cx);
+                    Poll::Ready(())
+                })
+                .await;
+            }
             let (delimited, persistence) = self.finish_head(&mut answer);
             let mut out = self.hub.output();
             out.append(&mut self.wire.take_interim());

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::admission::Admission;
 use super::idle::Idle;
+use super::pool::Pool;
 use crate::config::settings::Server;
 use crate::request::Room;
 use crate::shm::ChildView;
@@ -22,6 +23,7 @@ pub struct Hub {
     pub(super) view: ChildView,
     pub(super) idle: Idle,
     pub(super) admission: Admission,
+    pub(super) pool: Pool,
     /// The name of each server, for the request records.
     pub(super) names: Vec<String>,
     connections: Cell<u32>,
@@ -48,6 +50,7 @@ impl Hub {
             view,
             idle: Idle::new(),
             admission,
+            pool: Pool::default(),
             names,
             connections: Cell::new(0),
             spare: RefCell::new(Vec::new()),

@@ -16,6 +16,7 @@ mod hub;
 mod idle;
 mod linger;
 mod persistence;
+mod pool;
 mod reply;
 mod wire;
 
