@@ -142,9 +142,21 @@ impl Fields {
 
     /// Does the comma-separated list made of all fields of this name hold `token` (any letter case)?
     pub fn has_token(&self, name: &str, token: &str) -> bool {
-        self.get_all(name)
-            .flat_map(tokens)
-            .any(|t| t.eq_ignore_ascii_case(token.as_bytes()))
+        let (name, token) = (name.as_bytes(), token.as_bytes());
+        for entry in &self.entries {
+            if !entry.is_named(&self.bytes, name) {
+                continue;
+            }
+            // Mostly the list is just one token.
+            let value = entry.value.of(&self.bytes);
+            if value.eq_ignore_ascii_case(token)
+                || (value.len() > token.len()
+                    && tokens(value).any(|t| t.eq_ignore_ascii_case(token)))
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// A list over a head's field lines: `section` is copied, the entries' offsets are into it.

@@ -82,7 +82,7 @@ pub(super) async fn exchange(hub: &Hub, wire: &Rc<Wire>, served: u32, since: Mon
         body_length,
         link: Rc::clone(wire) as Rc<dyn crate::request::ClientLink>,
     };
-    let exchange = match (head, refused) {
+    let mut exchange = match (head, refused) {
         (Some((head, framing)), _) => {
             let (body, length) = request_body(wire, &head, framing, first);
             Exchange::new(
@@ -130,7 +130,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    async fn run(mut self, admitted: bool, since: Mono) -> Next {
+    async fn run(&mut self, admitted: bool, since: Mono) -> Next {
         let hub = self.hub;
         let record = hub.view.begin_request(&RequestInfo {
             client: self.req.client,
