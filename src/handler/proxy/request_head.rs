@@ -181,27 +181,6 @@ fn own(out: &mut Vec<u8>, joined: Joined, input: &HeadInput<'_>) {
     }
 }
 
-/// An address as text; the usual kind without the formatting machinery, since every request has it.
-fn address(out: &mut Vec<u8>, ip: IpAddr) {
-    let IpAddr::V4(v4) = ip else {
-        // Writing to memory does not fail.
-        let _ = write!(out, "{ip}");
-        return;
-    };
-    for (i, n) in v4.octets().into_iter().enumerate() {
-        if i > 0 {
-            out.push(b'.');
-        }
-        if n >= 100 {
-            out.push(b'0' + n / 100);
-        }
-        if n >= 10 {
-            out.push(b'0' + n / 10 % 10);
-        }
-        out.push(b'0' + n % 10);
-    }
-}
-
 fn max_forwards(out: &mut Vec<u8>, input: &HeadInput<'_>) {
     if let Some(n) = input.max_forwards {
         number(out, n);
