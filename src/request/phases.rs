@@ -269,9 +269,13 @@ fn stop_for_redirect(mapped: Mapped) -> Result<(), Stop> {
     }
 }
 
-/// `SetEnvIf` in sections; the server's own have been applied before the mapping.
+/// `SetEnvIf` in sections; the server's own have been applied before the mapping, but for an
+/// internal redirect, whose variables begin anew and are only looked at here.
 fn section_variables(server: &Server, req: &mut Request) -> Result<(), TooManySteps> {
     let layer = req.layer.clone();
+    if req.original.is_some() {
+        return setenv::set_env_if(req, &layer.set_env_if);
+    }
     let common = server.base.set_env_if.len().min(layer.set_env_if.len());
     setenv::set_env_if(req, &layer.set_env_if[common..])
 }

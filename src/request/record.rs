@@ -6,12 +6,29 @@ use std::time::Duration;
 
 use crate::clock::{self, Mono, Wall};
 use crate::codec::fields::Fields;
+use crate::codec::target::canonical_escape;
 use crate::log::access::{Record, Side};
 
 use super::names;
 use super::request::Request;
 use super::room::{Room, Routes};
 use super::setenv::joined;
+
+/// The target URL with its path as it went to the backend, where it was escaped for it.
+fn escaped(req: &Request) -> Option<Cow<'_, [u8]>> {
+    let target = req.proxy_to.as_ref().filter(|t| !t.encoded)?;
+    let url = &target.url;
+    let authority = memchr::memmem::find(url, b"://")? + 3;
+    let path = authority + memchr::memchr(b'/', &url[authority..])?;
+    let mut out = b"proxy:".to_vec();
+    out.extend_from_slice(&url[..path]);
+    out.extend_from_slice(&canonical_escape(&url[path..]));
+    if let Some(query) = &target.query {
+        out.push(b'?');
+        out.extend_from_slice(query);
+    }
+    Some(Cow::Owned(out))
+}
 
 /// What the connection knows at the end of an exchange.
 #[derive(Clone, Debug)]
@@ -109,7 +126,7 @@ impl Record for Exchange<'_> {
     fn filename(&self, side: Side) -> Option<Cow<'_, [u8]>> {
         let name = match self.original(side) {
             Some(original) => Cow::Borrowed(original.filename.as_slice()),
-            None => self.req.file_or_url(),
+            None => escaped(self.req).unwrap_or_else(|| self.req.file_or_url()),
         };
         (!name.is_empty()).then_some(name)
     }
@@ -154,7 +171,11 @@ impl Record for Exchange<'_> {
     }
 
     fn canonical_port(&self) -> u16 {
-        names::self_port(self.routes, self.req)
+        // ServerName's port, else the scheme's: what the client wrote does not count here.
+        let server = self.routes.server(self.req.server);
+        server
+            .port
+            .unwrap_or_else(|| names::default_port(&server.scheme))
     }
 
     fn aborted(&self) -> bool {
@@ -247,7 +268,7 @@ mod tests {
         assert_eq!(
             String::from_utf8(line).unwrap(),
             "192.0.2.1 \"GET /b/a%0ab?q=1 HTTP/1.1\" 200 7 \
-             proxy:http://back.test/x/a\\nb?q=1 /b/a\\nb?q=1 GET front.test h.test:81 + 0 \
+             proxy:http://back.test/x/a%0Ab?q=1 /b/a\\nb?q=1 GET front.test h.test:80 + 0 \
              proxy-server 100 207 a, b text/html balancer://c -\n"
         );
     }

@@ -54,6 +54,7 @@ pub struct Case {
     files: Vec<(String, String)>,
     requests: Vec<Request>,
     logs: Vec<&'static str>,
+    sparse_logs: Vec<&'static str>,
     allowed: Vec<&'static str>,
 }
 
@@ -104,6 +105,13 @@ impl Case {
         self
     }
 
+    /// The lines of this file below `logs`, which not every request writes to, are compared when the
+    /// servers have ended.
+    pub fn sparse_log(mut self, name: &'static str) -> Case {
+        self.sparse_logs.push(name);
+        self
+    }
+
     /// The lines of this file below `logs` are compared too: one for each request.
     pub fn log(mut self, name: &'static str) -> Case {
         self.logs.push(name);
@@ -128,7 +136,11 @@ impl Case {
         let mut text = String::new();
         for (a, m) in theirs.iter().zip(&ours) {
             let mut lines = Vec::new();
-            differences("answer", &a.answer, &m.answer, &mut lines);
+            if a.request.starts_with("log ") {
+                line_differences(&a.answer, &m.answer, &mut lines);
+            } else {
+                differences("answer", &a.answer, &m.answer, &mut lines);
+            }
             differences("backend", &a.backend, &m.backend, &mut lines);
             lines.retain(|l| !self.allowed.iter().any(|t| l.contains(t)));
             if !lines.is_empty() {
@@ -203,7 +215,28 @@ impl Case {
                 });
             }
         }
-        drop(running);
+        let ports = [
+            (port, "@PORT@".to_string()),
+            (port2, "@PORT2@".to_string()),
+            (dead, "@DEAD@".to_string()),
+        ];
+        let backend_ports = backends
+            .iter()
+            .enumerate()
+            .map(|(i, b)| (b.port, format!("@B{}@", i + 1)));
+        let ports: Vec<(u16, String)> = ports.into_iter().chain(backend_ports).collect();
+        for (name, text) in self.sparse_logs.iter().zip(running.end(&self.sparse_logs)) {
+            let text = ports
+                .iter()
+                .fold(text.replace(&root, "@ROOT@"), |t, (port, name)| {
+                    t.replace(&port.to_string(), name)
+                });
+            out.push(Exchange {
+                request: format!("log {name}"),
+                answer: text,
+                backend: String::new(),
+            });
+        }
         out
     }
 }
@@ -330,13 +363,30 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.httpd {
+impl Running {
+    /// Ends the server in order and gives the logs.
+    fn end(mut self, logs: &[&str]) -> Vec<String> {
+        if self.httpd.is_some() {
+            self.stop_httpd();
+        } else {
+            self.server.signal(nix::sys::signal::Signal::SIGTERM);
+            self.server.wait_exit();
+        }
+        logs.iter().map(|name| self.server.log(name)).collect()
+    }
+
+    fn stop_httpd(&mut self) {
+        if let Some(mut child) = self.httpd.take() {
             let pid = nix::unistd::Pid::from_raw(child.id() as i32);
             let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
             let _ = child.wait();
         }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop_httpd();
     }
 }
 
@@ -392,6 +442,22 @@ fn differences(what: &str, theirs: &str, ours: &str, out: &mut Vec<String>) {
                 a.body, m.body
             ));
         }
+    }
+}
+
+/// Compares logs line by line.
+fn line_differences(theirs: &str, ours: &str, out: &mut Vec<String>) {
+    let (a, m): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
+    if a.len() != m.len() {
+        out.push(format!(
+            "httpd has {} lines, muster {}: {a:?} / {m:?}",
+            a.len(),
+            m.len()
+        ));
+    }
+    for (a, m) in a.iter().zip(&m).filter(|(a, m)| a != m) {
+        out.push(format!("httpd  {a}"));
+        out.push(format!("muster {m}"));
     }
 }
 
