@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -39,6 +40,11 @@ pub struct Program {
     /// Its process.
     pub pid: i32,
 }
+
+/// How long a program may take to end once its input has ended.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often to look whether it has.
+const GLANCE: Duration = Duration::from_millis(2);
 
 /// All targets of one generation; a cheap handle.
 #[derive(Clone)]
@@ -171,15 +177,27 @@ impl Logs {
         }
     }
 
-    /// Sends TERM to all programs (the supervisor, once a generation is gone).
+    /// Ends all programs (the supervisor, once a generation is gone): their input ends, so that they
+    /// can write what they have read; one that is still there after two seconds gets TERM. Lines
+    /// written later are lost.
     pub fn stop_programs(&self) {
-        for program in self.programs() {
-            let pid = Pid::from_raw(program.pid);
-            // Only a living child of ours: a number that was reaped may be someone else's by now.
-            let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-            if let Ok(WaitStatus::StillAlive) = waitid(Id::Pid(pid), flags) {
-                let _ = kill(pid, Signal::SIGTERM);
+        let mut alive = self.programs();
+        for target in &self.0.targets {
+            let mut target = target.lock();
+            if matches!(target.sink, Sink::Program(_)) {
+                target.sink = Sink::Closed;
             }
+        }
+        let end = clock::read_mono() + PATIENCE;
+        loop {
+            alive.retain(|program| is_ours(program.pid));
+            if alive.is_empty() || clock::read_mono() >= end {
+                break;
+            }
+            std::thread::sleep(GLANCE);
+        }
+        for program in alive {
+            let _ = kill(Pid::from_raw(program.pid), Signal::SIGTERM);
         }
     }
 
@@ -331,6 +349,13 @@ impl fmt::Debug for Logs {
         let names = self.0.targets.iter().map(|t| t.lock().name.clone());
         f.debug_list().entries(names).finish()
     }
+}
+
+/// Whether this is a living child of ours: a number that was reaped may be someone else's by now.
+fn is_ours(pid: i32) -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let found = waitid(Id::Pid(Pid::from_raw(pid)), flags);
+    matches!(found, Ok(WaitStatus::StillAlive))
 }
 
 fn server_logs(server: &Server) -> Result<ServerLogs, LogError> {

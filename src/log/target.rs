@@ -48,6 +48,8 @@ pub(super) enum Sink {
     Device(File),
     Program(Piped),
     Syslog(Syslog),
+    /// A program that was told to end.
+    Closed,
     /// Inherited: its mode is not ours to change, so it is asked before each write.
     Stderr,
 }
@@ -130,6 +132,10 @@ impl Target {
             Sink::Program(piped) => write_pieces(&self.buffer, |piece| piped.writer.write(piece)),
             Sink::Syslog(syslog) => write_lines(&self.buffer, |line| syslog.send(line)),
             Sink::Stderr => write_pieces(&self.buffer, write_stderr),
+            Sink::Closed => {
+                self.lost += memchr::memchr_iter(b'\n', &self.buffer).count() as u64;
+                (self.buffer.len(), Ok(()))
+            }
         };
         self.buffer.drain(..done);
         match result {
