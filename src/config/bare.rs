@@ -37,6 +37,8 @@ pub fn bare(root: impl Into<PathBuf>) -> Settings {
         servers: vec![server(&root)],
         balancers: Vec::new(),
         workers: Vec::new(),
+        receivers: Vec::new(),
+        senders: Vec::new(),
         log_targets: Vec::new(),
         mime_types: Vec::new(),
         notes: Vec::new(),

@@ -14,6 +14,7 @@ use super::settings::{
 };
 use super::span::Span;
 use super::worker_url::WorkerUrl;
+use crate::codec::beacon::{Key, MacPolicy, Origin};
 
 /// A whole configuration in the making.
 #[derive(Debug, Default)]
@@ -147,6 +148,42 @@ pub struct ServerDraft {
     pub sections: Vec<Section>,
     /// mod_proxy's values.
     pub proxy: ProxyDraft,
+    /// mod_proxy_beacon's values (never inherited).
+    pub beacon: BeaconDraft,
+}
+
+/// mod_proxy_beacon's values of one server, as said.
+#[derive(Debug, Default)]
+pub struct BeaconDraft {
+    /// `ProxyBeaconListen`: host, port, line.
+    pub listen: Option<(Option<String>, Option<u16>, Span)>,
+    /// `ProxyBeaconAddress`.
+    pub targets: Vec<super::beacon::HostPort>,
+    /// Its first line.
+    pub address_span: Option<Span>,
+    /// `ProxyBeaconAdvertise`.
+    pub advertise: Option<Origin>,
+    /// `ProxyBeaconBalancer`: `balancer://name` and its line.
+    pub balancer: Option<(String, Span)>,
+    /// `ProxyBeaconInterval` and its line.
+    pub interval: Option<(Duration, Span)>,
+    /// `ProxyBeaconTimeout` and its line.
+    pub timeout: Option<(Duration, Span)>,
+    /// `ProxyBeaconMaxSkew` and its line.
+    pub max_skew: Option<(Duration, Span)>,
+    /// `ProxyBeaconMac` and its line.
+    pub mac: Option<(MacPolicy, Span)>,
+    /// `ProxyBeaconSecret` and `ProxyBeaconSecretFile`.
+    pub secrets: Vec<SecretDraft>,
+}
+
+/// A secret that was said.
+#[derive(Debug)]
+pub struct SecretDraft {
+    /// What it makes.
+    pub key: Key,
+    /// Its line.
+    pub span: Span,
 }
 
 /// A log's target as written, before it gets a number.

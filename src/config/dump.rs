@@ -198,7 +198,11 @@ fn nodes(tree: &[Node], depth: usize, file: &mut String, out: &mut String) {
             " "
         };
         let _ = writeln!(out, "{indent}#{:4}:", node.span.line);
-        let _ = writeln!(out, "{indent}{bracket}{}{blank}{}", node.name, node.rest);
+        let rest = match node.name.eq_ignore_ascii_case("ProxyBeaconSecret") {
+            true => "***",
+            false => &node.rest,
+        };
+        let _ = writeln!(out, "{indent}{bracket}{}{blank}{rest}", node.name);
         if node.section {
             nodes(&node.children, depth + 1, file, out);
             let _ = writeln!(out, "{indent}</{}>", node.name);

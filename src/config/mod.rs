@@ -11,6 +11,7 @@
 pub mod accepted;
 pub mod args;
 pub mod bare;
+pub mod beacon;
 pub mod build;
 pub mod condition;
 pub mod diagnostic;

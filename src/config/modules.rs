@@ -157,7 +157,7 @@ const MODULES: &[Module] = &[
     m("proxy", "mod_proxy.c", Done),
     m("proxy_ajp", "mod_proxy_ajp.c", Known),
     m("proxy_balancer", "mod_proxy_balancer.c", Done),
-    m("proxy_beacon", "mod_proxy_beacon.c", Known),
+    m("proxy_beacon", "mod_proxy_beacon.c", Done),
     m("proxy_connect", "mod_proxy_connect.c", Known),
     m("proxy_express", "mod_proxy_express.c", Known),
     m("proxy_fcgi", "mod_proxy_fcgi.c", Known),

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::beacon;
 use super::layer::Layer;
 use super::pattern::Pattern;
 use super::span::Span;
@@ -27,6 +28,10 @@ pub struct Settings {
     pub balancers: Vec<Balancer>,
     /// All workers: members of balancers and those of plain ProxyPass lines.
     pub workers: Vec<Worker>,
+    /// Servers that listen for announcements, in server order.
+    pub receivers: Vec<beacon::Receiver>,
+    /// Servers that announce themselves, in server order.
+    pub senders: Vec<beacon::Sender>,
     /// Every distinct place that logs are written to.
     pub log_targets: Vec<LogTarget>,
     /// The extensions' types of TypesConfig, or those built in: (extension without dot, type).
@@ -660,6 +665,22 @@ impl Settings {
     /// The worker with this number.
     pub fn worker(&self, no: WorkerNo) -> &Worker {
         &self.workers[no.index()]
+    }
+
+    /// How many members can be added at run time, over all balancers.
+    pub fn growth(&self) -> usize {
+        self.balancers
+            .iter()
+            .map(|b| usize::from(b.params.growth))
+            .sum()
+    }
+
+    /// The number of a balancer's first member that is added at run time; the next `growth` ones
+    /// follow it. They stand behind all configured workers.
+    pub fn first_grown(&self, no: BalancerNo) -> WorkerNo {
+        let before = self.balancers.iter().take(no.index());
+        let offset: usize = before.map(|b| usize::from(b.params.growth)).sum();
+        WorkerNo(u16::try_from(self.workers.len() + offset).unwrap_or(u16::MAX))
     }
 
     /// The balancer with this number.

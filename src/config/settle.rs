@@ -3,6 +3,7 @@
 //! `settle::servers` resolves what virtual hosts take over, `settle::workers` gives balancers and
 //! workers their numbers, `settle::logs` collects targets and formats.
 
+mod beacon;
 mod logs;
 mod mime;
 mod servers;
@@ -31,7 +32,11 @@ pub fn settle(build: &mut Build) -> Settings {
     let access = logs.collect(build, &draft);
     let error = logs.error_logs(build, &draft);
     let resolved = workers::number(build, &mut draft);
+    let drafts = draft.servers.iter_mut();
+    let beacons = drafts.map(|s| std::mem::take(&mut s.beacon)).collect();
     let servers = servers::resolve(build, &mut draft, access, error, resolved.places);
+    let (receivers, senders) =
+        beacon::resolve(build, beacons, &servers, &listens, &resolved.balancers);
     Settings {
         server_root: build.facts.server_root.clone(),
         process,
@@ -39,6 +44,8 @@ pub fn settle(build: &mut Build) -> Settings {
         servers,
         balancers: resolved.balancers,
         workers: resolved.workers,
+        receivers,
+        senders,
         log_targets: logs.targets,
         mime_types,
         notes: build.notes.clone(),

@@ -89,6 +89,8 @@ pub(super) fn settings(servers: Vec<Server>) -> Rc<Settings> {
         servers,
         balancers: Vec::new(),
         workers: Vec::new(),
+        receivers: Vec::new(),
+        senders: Vec::new(),
         log_targets: vec![LogTarget::Stderr],
         mime_types: Vec::new(),
         notes: Vec::new(),

@@ -15,6 +15,7 @@ pub mod access;
 pub mod alias;
 pub mod balancer;
 pub mod balancer_param;
+pub mod beacon;
 pub mod content;
 pub mod env;
 pub mod limits;

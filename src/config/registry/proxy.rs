@@ -1,7 +1,7 @@
 //! The reverse proxy and its helpers.
 
 use super::super::accepted;
-use super::super::directive::{balancer, pass, proxy, section};
+use super::super::directive::{balancer, beacon, pass, proxy, section};
 use super::Class::{NotThere, Opens, Works};
 use super::table;
 
@@ -64,15 +64,26 @@ table! {
     "ProxyTimeout" [SV] One "" "Bound each wait for a backend" => Works(proxy::proxy_timeout);
     "ProxyVia" [SV] One "Off" "Choose what becomes of the Via field" => Works(proxy::proxy_via);
     module "mod_proxy_beacon":
-    "ProxyBeaconAddress" [SV] Raw "" "Name the address and port that announcements use" => NotThere;
-    "ProxyBeaconAdvertise" [SV] Raw "" "Announce this server as a backend" => NotThere;
-    "ProxyBeaconBalancer" [SV] Raw "" "Name the balancer that announced backends join" => NotThere;
-    "ProxyBeaconInterval" [SV] Raw "" "Choose how often a server announces itself" => NotThere;
-    "ProxyBeaconListen" [SV] Raw "" "Listen for announcements of backends" => NotThere;
-    "ProxyBeaconMaxSkew" [SV] Raw "" "Bound how far the clocks of announcers may be off"
-        => NotThere;
-    "ProxyBeaconSecret" [SV] Raw "" "Give the key that announcements are signed with" => NotThere;
-    "ProxyBeaconTimeout" [SV] Raw "" "Bound how long a silent backend stays a member" => NotThere;
+    "ProxyBeaconAddress" [SV] Raw "" "Name the proxies that this server announces itself to"
+        => Works(beacon::proxy_beacon_address);
+    "ProxyBeaconAdvertise" [SV] Raw "" "Say under which URL proxies reach this server"
+        => Works(beacon::proxy_beacon_advertise);
+    "ProxyBeaconBalancer" [SV] Raw "" "Name the balancer that announced backends join"
+        => Works(beacon::proxy_beacon_balancer);
+    "ProxyBeaconInterval" [SV] Raw "5" "Choose how often a server announces itself"
+        => Works(beacon::proxy_beacon_interval);
+    "ProxyBeaconListen" [SV] Raw "" "Listen for announcements of backends"
+        => Works(beacon::proxy_beacon_listen);
+    "ProxyBeaconMac" [SV] Raw "hmac-sha256" "Choose how announcements are signed and which are taken"
+        => Works(beacon::proxy_beacon_mac);
+    "ProxyBeaconMaxSkew" [SV] Raw "30" "Bound how far the clocks of announcers may be off"
+        => Works(beacon::proxy_beacon_max_skew);
+    "ProxyBeaconSecret" [SV] Raw "" "Give the key that announcements are signed with"
+        => Works(beacon::proxy_beacon_secret);
+    "ProxyBeaconSecretFile" [SV] Raw "" "Name the file with the key that announcements are signed with"
+        => Works(beacon::proxy_beacon_secret_file);
+    "ProxyBeaconTimeout" [SV] Raw "0" "Bound how long a silent backend stays a member"
+        => Works(beacon::proxy_beacon_timeout);
     module "mod_proxy_connect":
     "AllowCONNECT" [SV] Each "443 563" "List the ports that CONNECT may reach" => NotThere;
     module "mod_proxy_express":

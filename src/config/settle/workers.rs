@@ -180,7 +180,16 @@ impl Resolved {
     }
 
     fn check(&self, build: &mut Build) {
-        for b in self.balancers.iter().filter(|b| b.members.is_empty()) {
+        let growth: usize = self
+            .balancers
+            .iter()
+            .map(|b| usize::from(b.params.growth))
+            .sum();
+        if self.workers.len() + growth > usize::from(u16::MAX) {
+            build.complain("too many workers (65535 at most, the balancers' growth included)");
+        }
+        let empty = |b: &&Balancer| b.members.is_empty() && b.params.growth == 0;
+        for b in self.balancers.iter().filter(empty) {
             build.span = b.span.clone();
             build.warn(format!(
                 "{} has no members: requests for it are answered 503; add BalancerMember lines in <Proxy \"{}\">",
