@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::error::ShmError;
-use super::record::{BalancerSlot, WorkerSlot};
+use super::record::{BalancerSlot, BeaconSlot, KEPT, ROLE_RECEIVER, ROLE_SENDER, WorkerSlot};
 use super::rows;
 use super::snapshot::ChildState;
 use super::table::Table;
@@ -26,12 +26,22 @@ pub struct WorkerRow(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BalancerRow(pub u16);
 
+/// A row of the beacon table: a server that receives announcements or makes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BeaconRow(pub u16);
+
 /// Rows by number, for one generation.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment {
     generation: Generation,
     workers: Vec<WorkerRow>,
     balancers: Vec<BalancerRow>,
+    /// By balancer: rows for members that are added at run time.
+    grown: Vec<Vec<WorkerRow>>,
+    /// Receivers, then senders.
+    beacons: Vec<BeaconRow>,
+    receivers: usize,
+    dropped: Vec<String>,
 }
 
 impl Assignment {
@@ -48,6 +58,27 @@ impl Assignment {
     /// The row of a balancer; `None` when the number is not of this configuration.
     pub fn balancer(&self, no: BalancerNo) -> Option<BalancerRow> {
         self.balancers.get(no.index()).copied()
+    }
+
+    /// A balancer's rows for members that are added at run time, `growth` of them.
+    pub fn grown(&self, no: BalancerNo) -> &[WorkerRow] {
+        self.grown.get(no.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The row of the receiver at this place of `Settings::receivers`.
+    pub fn receiver(&self, index: usize) -> Option<BeaconRow> {
+        self.beacons.get(..self.receivers)?.get(index).copied()
+    }
+
+    /// The row of the sender at this place of `Settings::senders`.
+    pub fn sender(&self, index: usize) -> Option<BeaconRow> {
+        self.beacons.get(self.receivers..)?.get(index).copied()
+    }
+
+    /// Members that were added at run time and are gone, since `growth` became smaller, as
+    /// `balancer: member`. For the log.
+    pub fn dropped(&self) -> &[String] {
+        &self.dropped
     }
 }
 
@@ -70,18 +101,18 @@ pub(super) fn assign(
             .iter()
             .map(|b| (key(&servers, b.server), String::new(), b.name.clone())),
     )?;
-    let workers = place(
-        "worker",
-        table
-            .workers()
-            .map(|(row, w)| (row, worker_key(table, w).filter(|_| live.has_worker(w)))),
-        settings.workers.iter().map(|w| {
-            let balancer = w
-                .balancer
-                .and_then(|b| settings.balancers.get(b.index()))
-                .map_or(String::new(), |b| b.name.clone());
-            (key(&servers, w.server), balancer, w.name.clone())
+    let placed = place_workers(table, &live, settings, &servers)?;
+    let beacons = place(
+        "beacon",
+        table.beacons().map(|(row, b)| {
+            let used = live.has(
+                b.used.load(Relaxed),
+                b.first_generation.load(Relaxed),
+                b.last_generation.load(Relaxed),
+            );
+            (row, used.then(|| beacon_key(b)))
         }),
+        wanted_beacons(settings, &servers),
     )?;
     let rows: Vec<u16> = balancers.iter().map(|p| p.row as u16).collect();
     for (b, p) in settings.balancers.iter().zip(&balancers) {
@@ -89,7 +120,7 @@ pub(super) fn assign(
             rows::write_balancer(slot, b, &key(&servers, b.server), generation, p.kept);
         }
     }
-    for (w, p) in settings.workers.iter().zip(&workers) {
+    for (w, p) in settings.workers.iter().zip(&placed.workers) {
         let Some(slot) = table.worker(p.row) else {
             continue;
         };
@@ -111,15 +142,198 @@ pub(super) fn assign(
         };
         rows::write_worker(slot, w, &place);
     }
+    for (b, grown) in settings.balancers.iter().zip(&placed.grown) {
+        for (i, p) in grown.iter().enumerate() {
+            let Some(slot) = table.worker(p.row) else {
+                continue;
+            };
+            if !p.kept {
+                rows::clear_worker(table, p.row, slot);
+            }
+            let place = rows::Place {
+                server: &key(&servers, b.server),
+                balancer: rows.get(b.no.index()).copied(),
+                order: (b.members.len() + i) as u32,
+                generation,
+                kept: p.kept,
+            };
+            rows::keep_worker(slot, &place);
+        }
+    }
+    write_beacons(table, settings, &servers, &beacons, &rows, generation);
     // Members may have come or gone: whoever chooses next levels what that left.
     for (_, slot) in table.balancers() {
         slot.repair.store(1, Release);
     }
+    let numbers = |list: &[Placed]| list.iter().map(|p| p.row as u16).collect::<Vec<_>>();
+    let workers = |list| numbers(list).into_iter().map(WorkerRow).collect();
     Ok(Assignment {
         generation,
-        workers: workers.iter().map(|p| WorkerRow(p.row as u16)).collect(),
+        workers: workers(&placed.workers),
+        grown: placed.grown.iter().map(|g| workers(g)).collect(),
         balancers: rows.into_iter().map(BalancerRow).collect(),
+        beacons: numbers(&beacons).into_iter().map(BeaconRow).collect(),
+        receivers: settings.receivers.len(),
+        dropped: placed.dropped,
     })
+}
+
+/// Rows for all workers.
+struct Workers {
+    workers: Vec<Placed>,
+    grown: Vec<Vec<Placed>>,
+    dropped: Vec<String>,
+}
+
+/// Rows for configured workers by their names, then for members to be added at run time. A balancer
+/// keeps the rows that it had for those, since children of older generations may use them too; a
+/// member of one that the configuration names now becomes a configured one.
+fn place_workers(
+    table: &Table,
+    live: &Live,
+    settings: &Settings,
+    servers: &[String],
+) -> Result<Workers, ShmError> {
+    let mut named: HashMap<Key, usize> = HashMap::new();
+    // Per server and balancer: rows with members, in order, then rows without.
+    let mut pools: HashMap<(String, String), Vec<(bool, u32, usize)>> = HashMap::new();
+    let mut free = Vec::new();
+    let mut room = 0;
+    for (row, w) in table.workers() {
+        room += 1;
+        let Some(key) = worker_key(table, w).filter(|_| live.has_worker(w)) else {
+            free.push(row);
+            continue;
+        };
+        let kept = w.used.load(Relaxed) == KEPT;
+        if w.grown.load(Relaxed) != 0 {
+            let pool = pools.entry((key.0.clone(), key.1.clone())).or_default();
+            pool.push((kept, w.order.load(Relaxed), row));
+        }
+        if !kept {
+            named.entry(key).or_insert(row);
+        }
+    }
+    let busy = room - free.len();
+    let mut fresh = 0;
+    let mut free = free.into_iter();
+    let mut take = || {
+        fresh += 1;
+        let row = free.next();
+        row.map(|row| Placed { row, kept: false })
+    };
+    let balancer_name = |no: BalancerNo| {
+        let b = settings.balancers.get(no.index());
+        b.map_or(String::new(), |b| b.name.clone())
+    };
+    let mut workers = Vec::new();
+    for w in &settings.workers {
+        let balancer = w.balancer.map_or(String::new(), balancer_name);
+        let known = named.remove(&(key(servers, w.server), balancer, w.name.clone()));
+        workers.push(match known {
+            Some(row) => Some(Placed { row, kept: true }),
+            None => take(),
+        });
+    }
+    let mut grown = Vec::new();
+    let mut dropped = Vec::new();
+    for b in &settings.balancers {
+        let mut pool = pools
+            .remove(&(key(servers, b.server), b.name.clone()))
+            .unwrap_or_default();
+        pool.retain(|(_, _, row)| !workers.iter().flatten().any(|p| p.row == *row));
+        pool.sort_unstable();
+        let growth = usize::from(b.params.growth);
+        for (kept, _, row) in pool.iter().skip(growth) {
+            if let (false, Some(w)) = (kept, table.worker(*row)) {
+                dropped.push(format!("{}: {}", b.name, w.name.string()));
+            }
+        }
+        let had = pool.into_iter().take(growth);
+        let mut rows: Vec<_> = had
+            .map(|(_, _, row)| Some(Placed { row, kept: true }))
+            .collect();
+        while rows.len() < growth {
+            rows.push(take());
+        }
+        grown.push(rows);
+    }
+    let all = |list: Vec<Option<Placed>>| list.into_iter().collect::<Option<Vec<_>>>();
+    let full = || ShmError::Full {
+        what: "worker",
+        room,
+        needed: busy + fresh,
+    };
+    let grown: Option<Vec<_>> = grown.into_iter().map(all).collect();
+    Ok(Workers {
+        workers: all(workers).ok_or_else(full)?,
+        grown: grown.ok_or_else(full)?,
+        dropped,
+    })
+}
+
+/// A receiver is known by its server and balancer, a sender by its server.
+fn wanted_beacons(settings: &Settings, servers: &[String]) -> impl Iterator<Item = Key> {
+    let receivers = settings.receivers.iter().map(|r| {
+        let balancer = r.balancer.as_ref().map_or("", |b| &b.name);
+        (
+            key(servers, r.server),
+            balancer.to_owned(),
+            "receiver".to_owned(),
+        )
+    });
+    let senders = settings
+        .senders
+        .iter()
+        .map(|s| (key(servers, s.server), String::new(), "sender".to_owned()));
+    let all: Vec<Key> = receivers.chain(senders).collect();
+    all.into_iter()
+}
+
+fn beacon_key(b: &BeaconSlot) -> Key {
+    let role = match b.role.load(Relaxed) {
+        ROLE_RECEIVER => "receiver",
+        _ => "sender",
+    };
+    (b.server.string(), b.balancer_name.string(), role.to_owned())
+}
+
+fn write_beacons(
+    table: &Table,
+    settings: &Settings,
+    servers: &[String],
+    placed: &[Placed],
+    balancers: &[u16],
+    generation: Generation,
+) {
+    let receivers = settings.receivers.iter().map(|r| rows::BeaconTexts {
+        role: ROLE_RECEIVER,
+        server: key(servers, r.server),
+        address: r.place.to_string(),
+        balancer: r
+            .balancer
+            .as_ref()
+            .map_or(String::new(), |b| b.name.clone()),
+        row: r
+            .balancer
+            .as_ref()
+            .and_then(|b| balancers.get(b.no?.index()).copied()),
+        timeout: r.timeout,
+    });
+    let senders = settings.senders.iter().map(|s| {
+        let targets: Vec<String> = s.targets.iter().map(ToString::to_string).collect();
+        rows::BeaconTexts {
+            role: ROLE_SENDER,
+            server: key(servers, s.server),
+            address: targets.join(" "),
+            balancer: String::new(),
+            row: None,
+            timeout: s.interval,
+        }
+    });
+    for (texts, p) in receivers.chain(senders).zip(placed) {
+        rows::write_beacon(table, p.row, &texts, generation, p.kept);
+    }
 }
 
 /// A name of a row: server, balancer (empty outside), worker (empty for a balancer's own row is the

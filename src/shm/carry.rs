@@ -3,23 +3,39 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::record::{BalancerSlot, WorkerSlot};
+use super::layout;
+use super::record::{BalancerSlot, BeaconSlot, LEASE_USED, LeaseSlot, USED, WorkerSlot};
 use super::status;
 use super::table::Table;
 
-/// How many balancer and worker rows the newest generation uses.
-pub(super) fn live_rows(table: &Table) -> (usize, usize) {
+/// Numbers of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub balancers: usize,
+    pub workers: usize,
+    pub beacons: usize,
+}
+
+/// How many rows the newest generation uses. Those that are only kept for members to come are not
+/// copied and do not count.
+pub(super) fn live_rows(table: &Table) -> Rows {
     let newest = table.header().generation.load(Relaxed);
-    (
-        table
+    Rows {
+        balancers: table
             .balancers()
             .filter(|(_, b)| b.used.load(Relaxed) != 0 && b.last_generation.load(Relaxed) >= newest)
             .count(),
-        table
+        workers: table
             .workers()
-            .filter(|(_, w)| w.used.load(Relaxed) != 0 && w.last_generation.load(Relaxed) >= newest)
+            .filter(|(_, w)| {
+                w.used.load(Relaxed) == USED && w.last_generation.load(Relaxed) >= newest
+            })
             .count(),
-    )
+        beacons: table
+            .beacons()
+            .filter(|(_, b)| b.used.load(Relaxed) != 0 && b.last_generation.load(Relaxed) >= newest)
+            .count(),
+    }
 }
 
 /// Copies the newest generation's rows and the instance's totals into a new, larger table.
@@ -49,9 +65,11 @@ pub(super) fn carry_over(old: &Table, new: &Table) {
     }
     let kept = old
         .workers()
-        .filter(|(_, w)| used(w.used.load(Relaxed), w.last_generation.load(Relaxed)));
-    for ((old_row, a), (_, b)) in kept.zip(new.workers()) {
+        .filter(|(_, w)| w.used.load(Relaxed) == USED && w.last_generation.load(Relaxed) >= newest);
+    let mut worker_rows = HashMap::new();
+    for ((old_row, a), (new_row, b)) in kept.zip(new.workers()) {
         copy_worker(a, b);
+        worker_rows.insert(old_row, new_row);
         let balancer = (a.balancer.load(Relaxed) as usize)
             .checked_sub(1)
             .and_then(|row| rows.get(&row))
@@ -65,6 +83,81 @@ pub(super) fn carry_over(old: &Table, new: &Table) {
             }
         }
     }
+    let kept = old
+        .beacons()
+        .filter(|(_, b)| used(b.used.load(Relaxed), b.last_generation.load(Relaxed)));
+    for ((old_row, a), (new_row, b)) in kept.zip(new.beacons()) {
+        copy_beacon(a, b);
+        for i in 0..layout::LEASES {
+            if let (Some(a), Some(b)) = (old.lease(old_row, i), new.lease(new_row, i)) {
+                copy_lease(a, b, &worker_rows);
+            }
+        }
+    }
+}
+
+/// Its balancer's row is told by the assignment that follows.
+fn copy_beacon(a: &BeaconSlot, b: &BeaconSlot) {
+    b.seq.write(|| {
+        b.address.set(&a.address.bytes());
+        b.balancer_name.set(&a.balancer_name.bytes());
+        b.server.set(&a.server.bytes());
+    });
+    b.last_from.set(&a.last_from.bytes());
+    for (from, to) in [
+        (&a.first_generation, &b.first_generation),
+        (&a.last_generation, &b.last_generation),
+        (&a.role, &b.role),
+        (&a.last_reason, &b.last_reason),
+        (&a.leases, &b.leases),
+        (&a.used, &b.used),
+    ] {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    for (from, to) in [
+        (&a.timeout_ms, &b.timeout_ms),
+        (&a.accepted, &b.accepted),
+        (&a.overflows, &b.overflows),
+        (&a.sent, &b.sent),
+    ]
+    .into_iter()
+    .chain(a.drops.iter().zip(&b.drops))
+    {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    for (from, to) in [
+        (&a.last_accepted, &b.last_accepted),
+        (&a.last_dropped, &b.last_dropped),
+        (&a.sent_ts, &b.sent_ts),
+    ] {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+}
+
+fn copy_lease(a: &LeaseSlot, b: &LeaseSlot, workers: &HashMap<usize, usize>) {
+    if a.state.load(Relaxed) != LEASE_USED {
+        return;
+    }
+    b.seq.write(|| {
+        b.url.set(&a.url.bytes());
+        b.announced_route.set(&a.announced_route.bytes());
+    });
+    let worker = (a.worker.load(Relaxed) as usize)
+        .checked_sub(1)
+        .and_then(|row| workers.get(&row))
+        .map_or(0, |&row| row as u32 + 1);
+    b.worker.store(worker, Relaxed);
+    for (from, to) in [
+        (&a.flags, &b.flags),
+        (&a.worker_taken, &b.worker_taken),
+        (&a.announced_factor, &b.announced_factor),
+    ] {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    b.last_seen.store(a.last_seen.load(Relaxed), Relaxed);
+    b.last_ts.store(a.last_ts.load(Relaxed), Relaxed);
+    b.last_attempt.store(a.last_attempt.load(Relaxed), Relaxed);
+    b.state.store(LEASE_USED, Relaxed);
 }
 
 fn copy_balancer(a: &BalancerSlot, b: &BalancerSlot) {
@@ -118,6 +211,7 @@ fn copy_worker(a: &WorkerSlot, b: &WorkerSlot) {
         (&a.conf_load_factor, &b.conf_load_factor),
         (&a.conf_lbset, &b.conf_lbset),
         (&a.conf_status, &b.conf_status),
+        (&a.grown, &b.grown),
         (&a.used, &b.used),
     ] {
         to.store(from.load(Relaxed), Relaxed);

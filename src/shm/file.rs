@@ -140,6 +140,7 @@ mod tests {
             slots: 1,
             balancers: 1,
             workers: 1,
+            beacons: 1,
         })
         .unwrap()
     }

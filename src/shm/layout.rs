@@ -10,17 +10,19 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 2
+//!    8  u32  layout version, 3
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
 //!   40  u32  · worker slot 1280 · 44 health slot 256 · 48 lease slot 512 · 52 traffic cell 32
-//!   56  u32  child slots S · 60 request records of each, 64 · 64 balancer slots B · 68 worker slots W · 72 lease slots L, 256
+//!   56  u32  child slots S · 60 request records of each, 64 · 64 balancer slots B · 68 worker slots W · 72 lease slots L, R × 256
+//!   76  u32  beacon slots R
 //!   80  u64  offsets of: child slots 4096 · 88 balancer slots · 96 worker slots · 104 health slots · 112 lease slots · 120 traffic
 //!  128  u32  supervisor's process · 132 newest generation · 136 configurations read
 //!  144  i64  wall: instance started · 152 wall: newest generation began
 //!  168  u64  accesses of children that are gone · 176 their bytes · 184 their time in µs
 //!  192  text 64  program and version
+//!  256  u64  offset of the beacon slots · 264 u32 size of one, 1024
 //! 1024  24 JOB SLOTS of 128 bytes, written by the child that holds the watchdog lock:
 //!        0  text 32 name; empty: free · 32 u64 interval in ms · 40 u64 mono: next run due
 //!       48  u64 mono: last run began · 56 u64 it took µs · 64 u64 runs
@@ -52,6 +54,7 @@
 //!  144  u32  flags: 1 nofailover, 2 scolonpathdelim, 4 forcerecovery, 8 maxattempts set, 16 failontimeout
 //!  148  u32  maxattempts · 152 u32 separator byte, 256 for Off · 156 u32 growth
 //!  160  u64  timeout in ms · 168 i64 wall: last change of the member list
+//!  176  u32  counts the changes of the member list
 //!  192  text 96  name · 288 text 16 lbmethod · 304 text 64 cookie · 368 text 64 URL parameter
 //!  432  text 40  nonce · 472 text 256 server that it belongs to
 //!
@@ -61,9 +64,11 @@
 //!    4  u32  loadfactor × 100 · 8 lbset · 12 retries
 //!   16  i64  lbstatus · 24 u64 elected · 32 u64 mono: error · 40 u64 mono: the trying request began
 //!   48  u32  slot of the child that tries, plus 1 · 52 sequence of the texts · 56 u64 retry in ms
-//!   64  u32  1 in use · 68 oldest generation that uses it · 72 newest one · 76 balancer slot plus 1; 0 none
+//!   64  u32  1 in use, 2 kept for a member that is added at run time · 68 oldest generation that uses it
+//!   72  u32  newest one · 76 balancer slot plus 1; 0 none
 //!   80  u32  place among the members · 84 how often the slot was taken
-//!   88  u32  as the configuration says: loadfactor · 92 lbset · 96 status bits · 104 u64 retry in ms
+//!   88  u32  as the configuration says: loadfactor · 92 lbset · 96 status bits · 100 1: added at run time
+//!  104  u64  as the configuration says: retry in ms
 //!  112  i64  wall: last change
 //!  128  u64  bytes sent to it by children that are gone · 136 bytes read from it by them
 //!  192  text 384 name · 576 text 64 route · 640 text 64 redirect · 704, 768 both as configured
@@ -74,10 +79,20 @@
 //!   24  u64  interval in ms · 32 u64 mono: last check began · 40 u64 mono: it ended
 //!   64  text 64 URI · 128 text 32 expression's name
 //!
-//! LEASE SLOT, 512 bytes, L of them
-//!    0  u32  0 free, 1 in use, 2 being written · 4 sequence · 8 flags · 12 worker slot plus 1 · 16 how often that was taken
+//! LEASE SLOT, 512 bytes, L of them: 256 for each beacon slot. Written by the watchdog's holder
+//!    0  u32  0 free, 1 in use, 2 being written · 4 sequence of the texts · 8 flags: 1 its member is there, 2 evicted,
+//!            4 by its own word · 12 worker slot plus 1 · 16 how often that was taken · 20 loadfactor × 100 as announced; 0 none
 //!   24  u64  mono: last seen · 32 i64 highest time stamp accepted · 40 u64 mono: last attempt to add it
-//!   64  text 384 canonical URL
+//!   64  text 384 canonical URL · 448 text 64 route as announced
+//!
+//! BEACON SLOT, 1024 bytes, R of them: a server that receives announcements or makes them. The
+//! first line, the balancer and the texts are the supervisor's, all else is the holder's
+//!    0  u32  1 in use · 4 oldest generation that uses it · 8 newest one · 12 sequence of the texts
+//!   16  u32  1 receives, 2 announces · 20 balancer slot plus 1; 0 none · 24 u64 timeout in ms
+//!   64  u64  announcements accepted · 72 datagrams that the kernel dropped · 80 i64 wall: last one accepted
+//!   88  i64  wall: last one dropped · 96 u32 why, plus 1 · 100 leases in use · 104 i64 last time stamp sent · 112 u64 messages sent
+//!  128  24 × u64  announcements dropped, by reason
+//!  320  text 64 address · 384 text 64 sender of the last one dropped · 448 text 96 balancer · 544 text 256 server
 //!
 //! TRAFFIC, 32 bytes for each child slot and worker slot; a child's cells stand together, W × 32
 //! bytes rounded up to a multiple of 64
@@ -92,7 +107,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 
@@ -118,8 +133,12 @@ pub const WORKER: usize = 1280;
 pub const HEALTH: usize = 256;
 /// Bytes of a lease slot.
 pub const LEASE: usize = 512;
-/// Lease slots (spec: beacon 5.7).
+/// Lease slots of each beacon slot.
 pub const LEASES: usize = 256;
+/// Bytes of a beacon slot.
+pub const BEACON: usize = 1024;
+/// Counters of dropped announcements.
+pub const REASONS: usize = 24;
 /// Bytes of a traffic cell.
 pub const CELL: usize = 32;
 
@@ -131,6 +150,8 @@ pub const MAX_SLOTS: usize = 4096;
 pub const MAX_BALANCERS: usize = 8192;
 /// Bound of worker slots.
 pub const MAX_WORKERS: usize = 32768;
+/// Bound of beacon slots.
+pub const MAX_BEACONS: usize = 256;
 
 /// How many rows of each kind there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +162,8 @@ pub struct Counts {
     pub balancers: usize,
     /// Worker slots.
     pub workers: usize,
+    /// Beacon slots.
+    pub beacons: usize,
 }
 
 /// Offsets that follow from the counts. Kept in private memory: the file's own copy of them is
@@ -159,6 +182,8 @@ pub struct Layout {
     pub health: usize,
     /// Offset of the lease slots.
     pub leases: usize,
+    /// Offset of the beacon slots.
+    pub beacons: usize,
     /// Offset of the traffic cells.
     pub traffic: usize,
     /// Bytes of one child's traffic cells.
@@ -183,13 +208,15 @@ impl Layout {
         bound("child", counts.slots, MAX_SLOTS)?;
         bound("balancer", counts.balancers, MAX_BALANCERS)?;
         bound("worker", counts.workers, MAX_WORKERS)?;
+        bound("beacon", counts.beacons, MAX_BEACONS)?;
         // With these bounds nothing below can overflow 64 bits.
         let children = HEADER;
         let balancers = children + counts.slots * CHILD;
         let workers = balancers + counts.balancers * BALANCER;
         let health = workers + counts.workers * WORKER;
         let leases = health + counts.workers * HEALTH;
-        let traffic = leases + LEASES * LEASE;
+        let beacons = leases + counts.beacons * LEASES * LEASE;
+        let traffic = beacons + counts.beacons * BEACON;
         let traffic_stride = (counts.workers * CELL).next_multiple_of(64);
         let length = (traffic + counts.slots * traffic_stride).next_multiple_of(4096);
         bound("byte", length, MAX_LENGTH)?;
@@ -200,6 +227,7 @@ impl Layout {
             workers,
             health,
             leases,
+            beacons,
             traffic,
             traffic_stride,
             length,
@@ -218,6 +246,7 @@ mod tests {
                 slots,
                 balancers,
                 workers,
+                beacons: slots % 5,
             })
             .unwrap();
             let offsets = [
@@ -226,6 +255,7 @@ mod tests {
                 l.workers,
                 l.health,
                 l.leases,
+                l.beacons,
                 l.traffic,
                 l.length,
             ];
@@ -240,6 +270,7 @@ mod tests {
             slots,
             balancers,
             workers,
+            beacons: 1,
         };
         assert!(Layout::new(counts(4097, 1, 1)).is_err());
         assert!(Layout::new(counts(1, usize::MAX, 1)).is_err());

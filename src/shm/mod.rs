@@ -11,9 +11,11 @@ mod carry;
 mod child_view;
 mod error;
 mod file;
+mod grown;
 pub mod inspect;
 mod jobs;
 pub mod layout;
+mod leases;
 mod members;
 mod mutex;
 mod record;
@@ -28,13 +30,18 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use assign::{Assignment, BalancerRow, WorkerRow};
+pub use assign::{Assignment, BalancerRow, BeaconRow, WorkerRow};
 pub use child_view::{ChildView, RecordGuard, RecordMarker, RequestInfo, RequestPhase};
 pub use error::ShmError;
+pub use grown::{Found, NewMember};
+pub use leases::{LEASES, Lease, LeaseState};
 pub use jobs::JobInfo;
 pub use members::{Asker, BalancerState, MemberState, Notice, Routes, Turn};
 pub use scoreboard::{Scoreboard, SlotSummary};
-pub use snapshot::{BalancerInfo, ChildInfo, ChildState, RequestRecord, Snapshot, WorkerInfo};
+pub use snapshot::{
+    BalancerInfo, BeaconInfo, BeaconRole, ChildInfo, ChildState, RequestRecord, Snapshot,
+    WorkerInfo,
+};
 pub use table_lock::TableLock;
 
 #[cfg(test)]

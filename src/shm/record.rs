@@ -48,10 +48,8 @@ record!(
         16 length: AtomicU64,
         /// Sizes of header, child, record, balancer, worker, health, lease, cell.
         24 sizes: [AtomicU32; 8],
-        /// Counts of slots, records, balancers, workers, leases.
-        56 counts: [AtomicU32; 5],
-        /// Space.
-        76 pad0: Pad<1>,
+        /// Counts of slots, records, balancers, workers, leases, beacons.
+        56 counts: [AtomicU32; 6],
         /// Offsets of children, balancers, workers, health, leases, traffic.
         80 offsets: [AtomicU64; 6],
         /// The supervisor's process.
@@ -72,8 +70,12 @@ record!(
         168 past: [AtomicU64; 3],
         /// Program and version.
         192 program: Text<8>,
+        /// Offset of the beacon slots.
+        256 beacon_offset: AtomicU64,
+        /// Size of one.
+        264 beacon_size: AtomicU32,
         /// Space.
-        256 pad3: Pad<192>,
+        268 pad3: Pad<189>,
         /// Written by the watchdog's holder.
         1024 jobs: [JobSlot; layout::JOBS],
     }
@@ -210,8 +212,10 @@ record!(
         160 timeout_ms: AtomicU64,
         /// Last change of the member list.
         168 updated: AtomicI64,
+        /// Moves with each change of the member list.
+        176 changes: AtomicU32,
         /// Space.
-        176 pad1: Pad<4>,
+        180 pad1: Pad<3>,
         /// `balancer://name`.
         192 name: Text<12>,
         /// Method's name.
@@ -266,7 +270,7 @@ record!(
         52 seq: Seq,
         /// `retry`.
         56 retry_ms: AtomicU64,
-        /// In use.
+        /// `USED` or `KEPT`.
         64 used: AtomicU32,
         /// Oldest generation that uses it.
         68 first_generation: AtomicU32,
@@ -284,8 +288,8 @@ record!(
         92 conf_lbset: AtomicU32,
         /// As configured.
         96 conf_status: AtomicU32,
-        /// Space.
-        100 pad0: Pad<1>,
+        /// Added at run time.
+        100 grown: AtomicU32,
         /// As configured.
         104 conf_retry_ms: AtomicU64,
         /// Last change.
@@ -314,6 +318,12 @@ record!(
         1088 pad3: Pad<48>,
     }
 );
+
+/// A worker row that has a worker.
+pub const USED: u32 = 1;
+/// A worker row that is kept for a member that is added at run time. The watchdog's holder writes it
+/// and makes it `USED`.
+pub const KEPT: u32 = 2;
 
 record!(
     /// A worker's health checks: room for a later issue. Written by the watchdog's holder.
@@ -348,20 +358,20 @@ record!(
 );
 
 record!(
-    /// A beacon lease: room for a later issue. Written by the watchdog's holder.
+    /// A beacon lease. Written by the watchdog's holder.
     LeaseSlot, layout::LEASE, {
-        /// 0 free, 1 in use, 2 being written.
+        /// `LEASE_FREE` and its kin.
         0 state: AtomicU32,
-        /// Of the URL.
+        /// Of the texts.
         4 seq: Seq,
-        /// Flags.
+        /// `LEASE_ADDED` and its kin.
         8 flags: AtomicU32,
         /// Worker row plus 1.
         12 worker: AtomicU32,
         /// `WorkerSlot::taken` at that time.
         16 worker_taken: AtomicU32,
-        /// Space.
-        20 pad0: Pad<1>,
+        /// `loadfactor` × 100 as announced; 0 none.
+        20 announced_factor: AtomicU32,
         /// Last seen.
         24 last_seen: AtomicU64,
         /// Highest time stamp accepted.
@@ -372,10 +382,80 @@ record!(
         48 pad1: Pad<4>,
         /// Canonical URL.
         64 url: Text<48>,
-        /// Space.
-        448 pad2: Pad<16>,
+        /// `route` as announced.
+        448 announced_route: Text<8>,
     }
 );
+
+/// Nothing is in it.
+pub const LEASE_FREE: u32 = 0;
+/// A URL has it.
+pub const LEASE_USED: u32 = 1;
+/// Its URL is being written; whoever finds it so after the writer's death frees it.
+pub const LEASE_WRITING: u32 = 2;
+/// The member is there.
+pub const LEASE_ADDED: u32 = 1;
+/// The member is disabled because of this lease.
+pub const LEASE_EVICTED: u32 = 2;
+/// It said itself that it leaves.
+pub const LEASE_LEFT: u32 = 4;
+
+record!(
+    /// A server that receives announcements, or makes them.
+    BeaconSlot, layout::BEACON, {
+        /// In use.
+        0 used: AtomicU32,
+        /// Oldest generation that uses it.
+        4 first_generation: AtomicU32,
+        /// Newest one.
+        8 last_generation: AtomicU32,
+        /// Of the supervisor's texts.
+        12 seq: Seq,
+        /// `ROLE_RECEIVER` or `ROLE_SENDER`.
+        16 role: AtomicU32,
+        /// Balancer row plus 1.
+        20 balancer: AtomicU32,
+        /// `ProxyBeaconTimeout` in ms.
+        24 timeout_ms: AtomicU64,
+        /// Space.
+        32 pad0: Pad<8>,
+        /// Announcements accepted.
+        64 accepted: AtomicU64,
+        /// Datagrams that did not fit the socket's queue.
+        72 overflows: AtomicU64,
+        /// Last one accepted.
+        80 last_accepted: AtomicI64,
+        /// Last one dropped.
+        88 last_dropped: AtomicI64,
+        /// Why, plus 1.
+        96 last_reason: AtomicU32,
+        /// Leases in use.
+        100 leases: AtomicU32,
+        /// Last time stamp sent.
+        104 sent_ts: AtomicI64,
+        /// Messages sent.
+        112 sent: AtomicU64,
+        /// Space.
+        120 pad1: Pad<2>,
+        /// Dropped, by reason.
+        128 drops: [AtomicU64; layout::REASONS],
+        /// Where it listens, or whom it tells.
+        320 address: Text<8>,
+        /// Sender of the last one dropped. One writer, read as it is.
+        384 last_from: Text<8>,
+        /// `balancer://name`.
+        448 balancer_name: Text<12>,
+        /// The server it belongs to.
+        544 server: Text<32>,
+        /// Space.
+        800 pad2: Pad<56>,
+    }
+);
+
+/// A receiver of announcements.
+pub const ROLE_RECEIVER: u32 = 1;
+/// A server that announces itself.
+pub const ROLE_SENDER: u32 = 2;
 
 /// What one child did with one worker. Written by that child; zeroed by the supervisor when it is gone.
 /// Not aligned to a cache line: a child's cells stand together on lines of their own.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::record::{
     BalancerSlot, FLAG_FAIL_ON_TIMEOUT, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER,
-    FLAG_SCOLON, WorkerSlot,
+    FLAG_SCOLON, KEPT, USED, WorkerSlot,
 };
 use super::status;
 use super::table::Table;
@@ -49,6 +49,7 @@ pub(super) fn write_balancer(
     slot.growth.store(u32::from(p.growth), Relaxed);
     slot.timeout_ms.store(millis(p.timeout), Relaxed);
     slot.updated.store(clock::read_wall().0, Relaxed);
+    slot.changes.fetch_add(1, Relaxed);
     if !kept {
         slot.first_generation.store(generation.0, Relaxed);
         slot.repairs.store(0, Relaxed);
@@ -125,6 +126,95 @@ pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>) {
         slot.updated.store(clock::read_wall().0, Relaxed);
     }
     slot.last_generation.store(place.generation.0, Relaxed);
+    slot.grown.store(0, Relaxed);
+    slot.used.store(USED, Release);
+}
+
+/// A row for a member that is added at run time. One that was that before, with a member or without,
+/// goes on as it is.
+pub(super) fn keep_worker(slot: &WorkerSlot, place: &Place<'_>) {
+    slot.balancer
+        .store(place.balancer.map_or(0, |row| u32::from(row) + 1), Relaxed);
+    slot.order.store(place.order, Relaxed);
+    slot.last_generation.store(place.generation.0, Relaxed);
+    if place.kept {
+        return;
+    }
+    slot.seq.write(|| {
+        for text in [
+            &slot.route,
+            &slot.redirect,
+            &slot.conf_route,
+            &slot.conf_redirect,
+        ] {
+            text.set(b"");
+        }
+        slot.name.set(b"");
+        slot.server.set(place.server.as_bytes());
+    });
+    slot.first_generation.store(place.generation.0, Relaxed);
+    // So that a configuration which names the member later finds its own values new.
+    for word in [&slot.conf_status, &slot.conf_load_factor, &slot.conf_lbset] {
+        word.store(u32::MAX, Relaxed);
+    }
+    slot.conf_retry_ms.store(u64::MAX, Relaxed);
+    slot.grown.store(1, Relaxed);
+    slot.used.store(KEPT, Release);
+}
+
+/// What stands in the row of a server that receives announcements or makes them.
+pub(super) struct BeaconTexts {
+    pub role: u32,
+    pub server: String,
+    pub address: String,
+    pub balancer: String,
+    /// The balancer's row.
+    pub row: Option<u16>,
+    /// `ProxyBeaconTimeout`; of a sender its interval.
+    pub timeout: std::time::Duration,
+}
+
+/// The row of such a server. One that is not `kept` starts without leases.
+pub(super) fn write_beacon(
+    table: &Table,
+    row: usize,
+    texts: &BeaconTexts,
+    generation: Generation,
+    kept: bool,
+) {
+    let Some(slot) = table.beacon(row) else {
+        return;
+    };
+    if !kept {
+        for index in 0..super::layout::LEASES {
+            if let Some(lease) = table.lease(row, index) {
+                lease.state.store(0, Relaxed);
+            }
+        }
+        for counter in slot
+            .drops
+            .iter()
+            .chain([&slot.accepted, &slot.overflows, &slot.sent])
+        {
+            counter.store(0, Relaxed);
+        }
+        for time in [&slot.last_accepted, &slot.last_dropped, &slot.sent_ts] {
+            time.store(0, Relaxed);
+        }
+        slot.last_reason.store(0, Relaxed);
+        slot.leases.store(0, Relaxed);
+        slot.first_generation.store(generation.0, Relaxed);
+    }
+    slot.seq.write(|| {
+        slot.server.set(texts.server.as_bytes());
+        slot.address.set(texts.address.as_bytes());
+        slot.balancer_name.set(texts.balancer.as_bytes());
+    });
+    slot.role.store(texts.role, Relaxed);
+    slot.balancer
+        .store(texts.row.map_or(0, |row| u32::from(row) + 1), Relaxed);
+    slot.timeout_ms.store(millis(texts.timeout), Relaxed);
+    slot.last_generation.store(generation.0, Relaxed);
     slot.used.store(1, Release);
 }
 

@@ -58,7 +58,7 @@ impl Scoreboard {
         children: u16,
         generation: Generation,
     ) -> Result<Rc<Scoreboard>, ShmError> {
-        let layout = Layout::new(room_for(settings, children, (0, 0)))?;
+        let layout = Layout::new(room_for(settings, children, carry::Rows::default()))?;
         let (table, identity) = file::make(path, layout, |table| {
             write_header(table, generation);
             init_locks(table)
@@ -269,20 +269,18 @@ impl Scoreboard {
 
 /// Room for the configuration, its growth and some more, so that small changes need no new table.
 ///
-/// `carried`: balancer and worker rows that are copied from an older table and may be none of the
+/// `carried`: rows that are copied from an older table and may be none of the
 /// configuration's.
-fn room_for(settings: &Settings, children: u16, carried: (usize, usize)) -> Counts {
-    let growth: usize = settings
-        .balancers
-        .iter()
-        .map(|b| usize::from(b.params.growth))
-        .sum();
-    let workers = settings.workers.len() + growth;
+fn room_for(settings: &Settings, children: u16, carried: carry::Rows) -> Counts {
+    let workers = settings.workers.len() + settings.growth();
     let balancers = settings.balancers.len();
+    let beacons = settings.receivers.len() + settings.senders.len();
     Counts {
         slots: (usize::from(children) * GENERATIONS).max(4 * GENERATIONS),
-        balancers: balancers + balancers / 4 + 8 + carried.0,
-        workers: workers + workers / 4 + 16 + carried.1,
+        balancers: balancers + balancers / 4 + 8 + carried.balancers,
+        workers: workers + workers / 4 + 16 + carried.workers,
+        // Each has 128 KiB of leases: no more than are needed.
+        beacons: beacons.max(1) + carried.beacons,
     }
 }
 
@@ -302,6 +300,8 @@ fn write_header(table: &Table, generation: Generation) {
     for (word, value) in header.offsets.iter().zip(offsets_of(layout)) {
         word.store(value, Relaxed);
     }
+    header.beacon_offset.store(layout.beacons as u64, Relaxed);
+    header.beacon_size.store(layout::BEACON as u32, Relaxed);
     header.supervisor.store(std::process::id(), Relaxed);
     header.generation.store(generation.0, Relaxed);
     header.config_generation.store(1, Relaxed);
@@ -328,13 +328,14 @@ pub(super) const SIZES: [u32; 8] = [
 ];
 
 /// What the header says of the counts.
-pub(super) fn counts_of(layout: &Layout) -> [u32; 5] {
+pub(super) fn counts_of(layout: &Layout) -> [u32; 6] {
     [
         layout.counts.slots as u32,
         layout::RECORDS as u32,
         layout.counts.balancers as u32,
         layout.counts.workers as u32,
-        layout::LEASES as u32,
+        (layout.counts.beacons * layout::LEASES) as u32,
+        layout.counts.beacons as u32,
     ]
 }
 

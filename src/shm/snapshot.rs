@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::child_view::RequestPhase;
 use super::jobs::{self, JobInfo};
 use super::layout;
+use super::leases::{Lease, read_lease};
 use super::record::{
-    BalancerSlot, ChildHead, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, RequestSlot,
-    WorkerSlot,
+    BalancerSlot, BeaconSlot, ChildHead, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER,
+    ROLE_SENDER, RequestSlot, USED, WorkerSlot,
 };
 use super::table::Table;
 use crate::clock::{self, Mono, Wall};
@@ -85,6 +86,8 @@ pub struct Snapshot {
     pub balancers: Vec<BalancerInfo>,
     /// Workers outside balancers.
     pub workers: Vec<WorkerInfo>,
+    /// Servers that receive announcements or make them.
+    pub beacons: Vec<BeaconInfo>,
     /// Accesses, bytes and µs of children that are gone.
     pub past: (u64, u64, u64),
 }
@@ -184,6 +187,59 @@ pub struct BalancerInfo {
     pub members: Vec<WorkerInfo>,
 }
 
+/// A server that receives announcements or makes them.
+#[derive(Clone, Debug)]
+pub struct BeaconInfo {
+    /// Its row.
+    pub row: u16,
+    /// Which of the two.
+    pub role: BeaconRole,
+    /// The server.
+    pub server: String,
+    /// Where it listens, or whom it tells.
+    pub address: String,
+    /// `balancer://name`; empty: it only logs.
+    pub balancer: String,
+    /// `ProxyBeaconTimeout`; of a sender its interval.
+    pub timeout_ms: u64,
+    /// Announcements accepted.
+    pub accepted: u64,
+    /// When the last one was.
+    pub last_accepted: Option<Wall>,
+    /// Dropped ones by the number of their reason (`codec::beacon::Refusal`).
+    pub drops: Vec<u64>,
+    /// The last one dropped: why, when, and where it came from.
+    pub last_drop: Option<(u8, Wall, String)>,
+    /// Datagrams that did not fit the socket's queue.
+    pub overflows: u64,
+    /// Messages sent.
+    pub sent: u64,
+    /// Its leases.
+    pub leases: Vec<Lease>,
+}
+
+/// What a server does with announcements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BeaconRole {
+    /// It receives them.
+    Receiver,
+    /// It makes them.
+    Sender,
+}
+
+impl BeaconInfo {
+    /// How long a lease has still to run; `None`: it does not end by itself.
+    pub fn remaining(&self, lease: &Lease, now: Mono) -> Option<std::time::Duration> {
+        let limit = std::time::Duration::from_millis(self.timeout_ms);
+        (!limit.is_zero()).then(|| limit.saturating_sub(now.since(lease.last_seen)))
+    }
+
+    /// All that were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+}
+
 /// One worker.
 #[derive(Clone, Debug)]
 pub struct WorkerInfo {
@@ -259,7 +315,8 @@ impl Snapshot {
         }
         let mut members = Vec::new();
         for (row, slot) in table.workers() {
-            if !present(slot.used.load(Relaxed), slot.last_generation.load(Relaxed)) {
+            let used = slot.used.load(Relaxed) == USED;
+            if !used || slot.last_generation.load(Relaxed) < newest {
                 continue;
             }
             let info = worker(table, &live, row, slot);
@@ -278,12 +335,28 @@ impl Snapshot {
                 b.members.push(info);
             }
         }
+        for (row, slot) in table.beacons() {
+            if present(slot.used.load(Relaxed), slot.last_generation.load(Relaxed)) {
+                snapshot.beacons.push(beacon(table, row, slot));
+            }
+        }
         for b in &mut snapshot.balancers {
             b.max_attempts = b
                 .max_attempts_set
                 .unwrap_or(b.members.len().saturating_sub(1) as u32);
         }
         snapshot
+    }
+
+    /// The receiver and lease that a member owes its place to.
+    pub fn lease_of(&self, member: &WorkerInfo) -> Option<(&BeaconInfo, &Lease)> {
+        self.beacons.iter().find_map(|b| {
+            let mut leases = b.leases.iter();
+            let lease = leases.find(|l| {
+                l.state.added && l.state.member.is_some_and(|(row, _)| row.0 == member.row)
+            })?;
+            Some((b, lease))
+        })
     }
 
     /// Accesses, bytes and µs, of children that live and those that are gone.
@@ -380,6 +453,42 @@ fn balancer(row: usize, slot: &BalancerSlot) -> BalancerInfo {
         unlocked: slot.unlocked.load(Relaxed),
         members: Vec::new(),
     })
+}
+
+fn beacon(table: &Table, row: usize, slot: &BeaconSlot) -> BeaconInfo {
+    let wall = |word: i64| (word != 0).then_some(Wall(word));
+    let reason = slot.last_reason.load(Relaxed).checked_sub(1);
+    let reason = reason.and_then(|r| u8::try_from(r).ok());
+    let (server, address, balancer) = slot.seq.read(|| {
+        (
+            slot.server.string(),
+            slot.address.string(),
+            slot.balancer_name.string(),
+        )
+    });
+    BeaconInfo {
+        row: row as u16,
+        role: match slot.role.load(Relaxed) {
+            ROLE_SENDER => BeaconRole::Sender,
+            _ => BeaconRole::Receiver,
+        },
+        server,
+        address,
+        balancer,
+        timeout_ms: slot.timeout_ms.load(Relaxed),
+        accepted: slot.accepted.load(Relaxed),
+        last_accepted: wall(slot.last_accepted.load(Relaxed)),
+        drops: slot.drops.iter().map(|n| n.load(Relaxed)).collect(),
+        last_drop: reason.map(|r| {
+            let at = Wall(slot.last_dropped.load(Relaxed));
+            (r, at, slot.last_from.string())
+        }),
+        overflows: slot.overflows.load(Relaxed),
+        sent: slot.sent.load(Relaxed),
+        leases: (0..layout::LEASES)
+            .filter_map(|i| read_lease(i as u16, table.lease(row, i)?))
+            .collect(),
+    }
 }
 
 fn worker(table: &Table, live: &[usize], row: usize, slot: &WorkerSlot) -> WorkerInfo {

@@ -14,7 +14,8 @@ use memmap2::{MmapMut, MmapOptions};
 use super::bus_error;
 use super::layout::{self, Layout};
 use super::record::{
-    BalancerSlot, Cell, ChildHead, Header, HealthSlot, LeaseSlot, Record, RequestSlot, WorkerSlot,
+    BalancerSlot, BeaconSlot, Cell, ChildHead, Header, HealthSlot, LeaseSlot, Record, RequestSlot,
+    WorkerSlot,
 };
 
 /// A table in memory.
@@ -127,20 +128,29 @@ impl Table {
     /// A worker's health slot.
     #[cfg_attr(
         not(test),
-        expect(dead_code, reason = "room for health checks and beacons")
+        expect(dead_code, reason = "room for health checks")
     )]
     pub fn health(&self, row: usize) -> Option<&HealthSlot> {
         (row < self.layout.counts.workers)
             .then(|| self.at(self.layout.health + row * layout::HEALTH))
     }
 
-    /// A lease slot.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "room for health checks and beacons")
-    )]
-    pub fn lease(&self, index: usize) -> Option<&LeaseSlot> {
-        (index < layout::LEASES).then(|| self.at(self.layout.leases + index * layout::LEASE))
+    /// A lease slot of a beacon slot.
+    pub fn lease(&self, beacon: usize, index: usize) -> Option<&LeaseSlot> {
+        (beacon < self.layout.counts.beacons && index < layout::LEASES).then(|| {
+            self.at(self.layout.leases + (beacon * layout::LEASES + index) * layout::LEASE)
+        })
+    }
+
+    /// A beacon slot.
+    pub fn beacon(&self, row: usize) -> Option<&BeaconSlot> {
+        (row < self.layout.counts.beacons)
+            .then(|| self.at(self.layout.beacons + row * layout::BEACON))
+    }
+
+    /// All beacon slots.
+    pub fn beacons(&self) -> impl Iterator<Item = (usize, &BeaconSlot)> {
+        (0..self.layout.counts.beacons).filter_map(|row| Some((row, self.beacon(row)?)))
     }
 
     /// What the child of `slot` does with the worker of `row`.
@@ -185,13 +195,15 @@ mod tests {
             slots: 2,
             balancers: 1,
             workers: 3,
+            beacons: 1,
         })
         .unwrap();
         let t = Table::private(layout).unwrap();
         assert!(t.child(1).is_some() && t.child(2).is_none());
         assert!(t.record(1, 63).is_some() && t.record(1, 64).is_none() && t.record(2, 0).is_none());
         assert!(t.balancer(1).is_none() && t.worker(3).is_none() && t.health(3).is_none());
-        assert!(t.lease(255).is_some() && t.lease(256).is_none());
+        assert!(t.lease(0, 255).is_some() && t.lease(0, 256).is_none() && t.lease(1, 0).is_none());
+        assert!(t.beacon(0).is_some() && t.beacon(1).is_none());
         assert!(t.cell(1, 2).is_some() && t.cell(1, 3).is_none() && t.cell(2, 0).is_none());
         assert!(t.cell(usize::MAX, usize::MAX).is_none());
     }
@@ -202,6 +214,7 @@ mod tests {
             slots: 2,
             balancers: 2,
             workers: 2,
+            beacons: 1,
         })
         .unwrap();
         let t = Table::private(layout).unwrap();

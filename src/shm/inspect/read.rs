@@ -177,11 +177,16 @@ fn judge(path: &Path, header: &[u8], length: u64) -> Result<Layout, InspectError
         slots: word(56) as usize,
         balancers: word(64) as usize,
         workers: word(68) as usize,
+        beacons: word(76) as usize,
     };
     let layout = Layout::new(counts).map_err(|_| {
         damaged(
             "a number of rows of",
-            counts.slots.max(counts.balancers).max(counts.workers) as u64,
+            counts
+                .slots
+                .max(counts.balancers)
+                .max(counts.workers)
+                .max(counts.beacons) as u64,
         )
     })?;
     for (i, want) in SIZES.into_iter().enumerate() {
@@ -198,6 +203,12 @@ fn judge(path: &Path, header: &[u8], length: u64) -> Result<Layout, InspectError
         if long(80 + 8 * i) != want {
             return Err(damaged("an offset of", long(80 + 8 * i)));
         }
+    }
+    if long(256) != layout.beacons as u64 {
+        return Err(damaged("an offset of", long(256)));
+    }
+    if word(264) != layout::BEACON as u32 {
+        return Err(damaged("a record size of", u64::from(word(264))));
     }
     if long(16) != layout.length as u64 {
         return Err(damaged("a length of", long(16)));
