@@ -1,13 +1,14 @@
 //! The choice of a member for a request, and what its outcome means for the member.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::method::{self, LbMethod};
 use super::select::{self, Hope, Member, Offer};
 use crate::clock::{self, Mono};
-use crate::config::settings::{BalancerParams, Settings};
+use crate::config::settings::{BalancerParams, Settings, Worker, WorkerParams};
+use crate::config::worker_url::WorkerUrl;
 use crate::ids::{BalancerNo, SlotNo, WorkerNo};
 use crate::shm::{
     Asker, Assignment, BalancerRow, BalancerState, MemberState, Notice, Routes, Scoreboard,
@@ -85,6 +86,9 @@ pub struct Balancing {
     asker: Asker,
     balancers: Vec<Local>,
     workers: Vec<Option<WorkerRow>>,
+    /// Members added at run time, by their number less that of the first; filled when they are seen.
+    grown: Box<[OnceCell<Worker>]>,
+    grown_rows: Vec<WorkerRow>,
     /// Reused, so that nothing is allocated under the lock.
     scratch: RefCell<Vec<Member>>,
     /// Debug builds only, for tests: every so many choices this child stops inside the lock.
@@ -94,15 +98,26 @@ pub struct Balancing {
 
 /// What this child keeps of a balancer.
 struct Local {
+    no: BalancerNo,
     row: BalancerRow,
+    list: RefCell<List>,
+    /// The table's change counter when `list` was made.
+    seen: Cell<u32>,
+    /// Rows of members that may be added at run time.
+    grown: Vec<WorkerRow>,
+    method: &'static dyn LbMethod,
+    /// The last turn was had in time.
+    patient: Cell<bool>,
+}
+
+/// The members of a balancer, configured ones first.
+#[derive(Default)]
+struct List {
     members: Vec<WorkerNo>,
     rows: Vec<WorkerRow>,
     /// How long a probe of each member may last before another request may try too.
     probe_limit: Vec<Duration>,
-    routes: RefCell<Vec<Routes>>,
-    method: &'static dyn LbMethod,
-    /// The last turn was had in time.
-    patient: Cell<bool>,
+    routes: Vec<Routes>,
 }
 
 /// A choice before it becomes a `Choice`.
@@ -123,39 +138,37 @@ impl Balancing {
         slot: SlotNo,
     ) -> Balancing {
         let mut balancers = Vec::new();
+        let mut grown_rows = Vec::new();
         for b in &settings.balancers {
-            let known: Vec<_> = b
-                .members
-                .iter()
-                .filter_map(|&no| Some((no, assignment.worker(no)?)))
-                .collect();
-            let limit = |no: WorkerNo| {
-                let w = settings.worker(no);
-                let server = settings.server(w.server);
-                let p = &w.params;
-                p.connection_timeout
-                    .or(p.timeout)
-                    .unwrap_or(server.proxy.timeout)
-                    .max(p.retry)
-            };
+            let mut list = List::default();
+            for &no in &b.members {
+                let Some(row) = assignment.worker(no) else {
+                    continue;
+                };
+                list.push(&settings, settings.worker(no), row, board.routes(row));
+            }
+            let grown = assignment.grown(b.no).to_vec();
+            grown_rows.extend(&grown);
             balancers.push(Local {
+                no: b.no,
                 row: assignment.balancer(b.no).unwrap_or(BalancerRow(u16::MAX)),
-                probe_limit: known.iter().map(|&(no, _)| limit(no)).collect(),
-                routes: RefCell::new(known.iter().map(|&(_, row)| board.routes(row)).collect()),
-                members: known.iter().map(|&(no, _)| no).collect(),
-                rows: known.iter().map(|&(_, row)| row).collect(),
+                // So that the first look finds what was added before.
+                seen: Cell::new(u32::MAX),
+                list: RefCell::new(list),
+                grown,
                 method: method::find(&b.params.lbmethod).unwrap_or_else(method::default_method),
                 patient: Cell::new(true),
             });
         }
-        let longest = balancers.iter().map(|b| b.members.len()).max().unwrap_or(0);
         Balancing {
             workers: settings
                 .workers
                 .iter()
                 .map(|w| assignment.worker(w.no))
                 .collect(),
-            scratch: RefCell::new(Vec::with_capacity(longest)),
+            grown: grown_rows.iter().map(|_| OnceCell::new()).collect(),
+            grown_rows,
+            scratch: RefCell::default(),
             stop_every: Cell::new(stop_every()),
             choices: Cell::new(0),
             settings,
@@ -169,6 +182,72 @@ impl Balancing {
         }
     }
 
+    /// The balancer's members as they are now: those that joined since the last look included.
+    fn list<'a>(&self, local: &'a Local) -> Ref<'a, List> {
+        let changes = self.board.changes(local.row);
+        if !local.grown.is_empty() && local.seen.get() != changes {
+            local.seen.set(changes);
+            let mut list = local.list.borrow_mut();
+            let first = self.settings.first_grown(local.no).0;
+            for (i, &row) in local.grown.iter().enumerate() {
+                if list.rows.contains(&row) {
+                    continue;
+                }
+                let no = WorkerNo(first + i as u16);
+                if let Some(worker) = self.grown_member(local, no, row) {
+                    list.push(&self.settings, worker, row, self.board.routes(row));
+                }
+            }
+        }
+        self.refresh_routes(local);
+        local.list.borrow()
+    }
+
+    /// A member that was added at run time, when there is one in this row.
+    fn grown_member(&self, local: &Local, no: WorkerNo, row: WorkerRow) -> Option<&Worker> {
+        let place = self.grown.get(no.index() - self.settings.workers.len())?;
+        if let Some(worker) = place.get() {
+            return Some(worker);
+        }
+        let found = self.board.found(row)?;
+        let url = WorkerUrl::parse(&found.name).ok()?;
+        let balancer = self.settings.balancer(local.no);
+        Some(place.get_or_init(|| Worker {
+            no,
+            name: url.name,
+            scheme: url.scheme,
+            host: url.host,
+            port: url.port,
+            port_is_set: url.port_is_set,
+            unix: url.unix,
+            path: url.path,
+            balancer: Some(local.no),
+            server: balancer.server,
+            params: WorkerParams::default(),
+            span: balancer.span.clone(),
+        }))
+    }
+
+    /// A worker with its settings, also one that joined at run time.
+    ///
+    /// # Panics
+    /// For a number that neither the configuration nor a [`Choice`] gave.
+    pub fn worker(&self, no: WorkerNo) -> &Worker {
+        match no.index().checked_sub(self.settings.workers.len()) {
+            None => self.settings.worker(no),
+            Some(i) => match self.grown.get(i).and_then(OnceCell::get) {
+                Some(worker) => worker,
+                None => panic!("worker {no} is not known"),
+            },
+        }
+    }
+
+    /// The balancer's members now, configured ones first.
+    pub fn members(&self, balancer: BalancerNo) -> Vec<WorkerNo> {
+        let local = self.balancers.get(balancer.index());
+        local.map_or_else(Vec::new, |local| self.list(local).members.clone())
+    }
+
     /// Force recovery, route, selection, accounting, busy (spec: balancer 5 steps 2-7), under the lock.
     /// `skip`: members that this request must not try again though they are usable (a full local pool).
     pub fn choose(
@@ -180,13 +259,15 @@ impl Balancing {
         let local = self
             .balancers
             .get(balancer.index())
-            .filter(|b| !b.members.is_empty())
             .ok_or(NoMember::Empty)?;
         let route = route.filter(|r| !r.is_empty());
-        self.refresh_routes(local);
+        let list = self.list(local);
+        if list.members.is_empty() {
+            return Err(NoMember::Empty);
+        }
         let now = clock::now();
-        let routes = local.routes.borrow();
         let mut members = self.scratch.borrow_mut();
+        members.reserve(list.members.len());
 
         // Nothing but arithmetic from here to the end of the turn.
         let bound = if local.patient.get() {
@@ -194,13 +275,13 @@ impl Balancing {
         } else {
             Duration::ZERO
         };
-        let turn = self.board.turn(local.row, &local.rows, bound, self.asker);
+        let turn = self.board.turn(local.row, &list.rows, bound, self.asker);
         let locked = turn.as_ref().is_some_and(|t| t.locked());
         let notice = turn.as_ref().and_then(|t| t.notice);
-        let picked = self.pick(local, &routes, &mut members, route, skip, now);
-        if let (Ok(pick), Some(row)) = (&picked, self.picked_row(local, &picked)) {
+        let picked = self.pick(local, &list, &mut members, route, skip, now);
+        if let (Ok(pick), Some(row)) = (&picked, picked_row(&list, &picked)) {
             let stop = self.stops_here();
-            for (i, (m, &row)) in members.iter().zip(&local.rows).enumerate() {
+            for (i, (m, &row)) in members.iter().zip(&list.rows).enumerate() {
                 if stop && i == 1 {
                     self.board.stop_here();
                 }
@@ -219,10 +300,10 @@ impl Balancing {
 
         self.tell(balancer, local, notice, locked);
         let pick = picked.inspect_err(|e| self.tell_none(balancer, *e))?;
-        let worker = local.members[pick.index];
+        let worker = list.members[pick.index];
         self.tell_choice(balancer, worker, &pick);
         let sticky = self.params(balancer).sticky.is_some();
-        let changed = route.is_none_or(|r| routes[pick.index].route.as_bytes() != r);
+        let changed = route.is_none_or(|r| list.routes[pick.index].route.as_bytes() != r);
         Ok(Choice {
             worker,
             by_route: pick.by_route,
@@ -230,7 +311,7 @@ impl Balancing {
             probe: pick.probe != Mono(0),
             busy: Busy {
                 worker,
-                row: Some(local.rows[pick.index]),
+                row: Some(list.rows[pick.index]),
                 slot: self.slot,
                 board: self.board.clone(),
                 probe: pick.probe,
@@ -238,40 +319,36 @@ impl Balancing {
         })
     }
 
-    fn picked_row(&self, local: &Local, picked: &Result<Pick, NoMember>) -> Option<WorkerRow> {
-        local.rows.get(picked.as_ref().ok()?.index).copied()
-    }
-
     /// The choice itself. `members` is left with the changes to lbstatus that it makes.
     fn pick(
         &self,
         local: &Local,
-        routes: &[Routes],
+        list: &List,
         members: &mut Vec<Member>,
         route: Option<&[u8]>,
         skip: &[WorkerNo],
         now: Mono,
     ) -> Result<Pick, NoMember> {
         let state = self.board.balancer(local.row);
-        self.load(local, members, skip, now);
+        self.load(local, list, members, skip, now);
         if state.force_recovery && select::all_in_error(members) {
-            for (m, &row) in members.iter().zip(&local.rows) {
+            for (m, &row) in members.iter().zip(&list.rows) {
                 if status::usable(m.status & !status::ERROR) {
                     self.board.clear_error(row);
                 }
             }
-            self.load(local, members, skip, now);
+            self.load(local, list, members, skip, now);
         }
         // With the lock nobody takes the probe away between look and step. Without it somebody may:
         // look again.
         for _ in 0..4 {
-            let (index, by_route) = decide(local.method, members, routes, route, &state)?;
+            let (index, by_route) = decide(local.method, members, &list.routes, route, &state)?;
             let m = members[index];
             let mut probe = Mono(0);
             if m.offer == Offer::Probe {
-                let row = local.rows[index];
+                let row = list.rows[index];
                 if !self.board.begin_probe(row, self.slot, now, m.status) {
-                    self.load(local, members, skip, now);
+                    self.load(local, list, members, skip, now);
                     continue;
                 }
                 probe = now;
@@ -289,14 +366,16 @@ impl Balancing {
         Err(NoMember::AllInError)
     }
 
-    fn load(&self, local: &Local, members: &mut Vec<Member>, skip: &[WorkerNo], now: Mono) {
+    fn load(
+        &self,
+        local: &Local,
+        list: &List,
+        members: &mut Vec<Member>,
+        skip: &[WorkerNo],
+        now: Mono,
+    ) {
         members.clear();
-        for ((&no, &row), &limit) in local
-            .members
-            .iter()
-            .zip(&local.rows)
-            .zip(&local.probe_limit)
-        {
+        for ((&no, &row), &limit) in list.members.iter().zip(&list.rows).zip(&list.probe_limit) {
             let mut state = self.board.member(row);
             if state.status & (status::IGNORE | status::ERROR | status::STOPPED)
                 == status::IGNORE | status::ERROR
@@ -318,8 +397,8 @@ impl Balancing {
     }
 
     fn refresh_routes(&self, local: &Local) {
-        let mut routes = local.routes.borrow_mut();
-        for (copy, &row) in routes.iter_mut().zip(&local.rows) {
+        let List { routes, rows, .. } = &mut *local.list.borrow_mut();
+        for (copy, &row) in routes.iter_mut().zip(rows.iter()) {
             if self.board.routes_version(row) != copy.version {
                 *copy = self.board.routes(row);
             }
@@ -327,7 +406,10 @@ impl Balancing {
     }
 
     fn row(&self, worker: WorkerNo) -> Option<WorkerRow> {
-        self.workers.get(worker.index()).copied().flatten()
+        match worker.index().checked_sub(self.workers.len()) {
+            None => self.workers.get(worker.index()).copied().flatten(),
+            Some(i) => self.grown_rows.get(i).copied(),
+        }
     }
 
     /// For workers outside balancers: counts the request as busy.
@@ -381,8 +463,7 @@ impl Balancing {
     }
 
     fn balancer_of(&self, worker: WorkerNo) -> Option<&BalancerParams> {
-        let balancer = self.settings.workers.get(worker.index())?.balancer?;
-        Some(self.params(balancer))
+        Some(self.params(self.worker(worker).balancer?))
     }
 
     /// Bytes handed to the backend connection.
@@ -407,7 +488,7 @@ impl Balancing {
         self.board
             .balancer(local.row)
             .max_attempts
-            .unwrap_or(local.members.len().saturating_sub(1) as u32)
+            .unwrap_or(self.list(local).members.len().saturating_sub(1) as u32)
     }
 
     /// How long to poll `choose` (every 10 to 50 ms) when there is no member; zero: not at all.
@@ -431,9 +512,10 @@ impl Balancing {
     /// The watchdog's tick: repairs what a dead lock owner left behind, without waiting.
     pub fn tidy(&self) {
         for (no, local) in self.balancers.iter().enumerate() {
+            let list = self.list(local);
             let turn = self
                 .board
-                .turn(local.row, &local.rows, Duration::ZERO, self.asker);
+                .turn(local.row, &list.rows, Duration::ZERO, self.asker);
             let notice = turn.as_ref().and_then(|t| t.notice);
             drop(turn);
             if let Some(Notice::Repaired { .. }) = notice {
@@ -457,7 +539,8 @@ impl Balancing {
             .is_some_and(|n| self.choices.get().is_multiple_of(n))
     }
 
-    fn name(&self, balancer: BalancerNo) -> &str {
+    /// `balancer://name`.
+    pub fn name(&self, balancer: BalancerNo) -> &str {
         &self.settings.balancer(balancer).name
     }
 
@@ -498,13 +581,29 @@ impl Balancing {
                 "{}: {} selected worker {} : busy {} : lbstatus {}{}",
                 self.name(balancer),
                 if pick.by_route { "the session's route" } else { self.params(balancer).lbmethod.as_str() },
-                self.settings.worker(worker).name,
+                self.worker(worker).name,
                 row.map_or(0, |r| self.board.busy(r)),
                 pick.lbstatus,
                 if pick.probe != Mono(0) { " : tried again after an error" } else { "" },
             );
         }
     }
+}
+
+impl List {
+    fn push(&mut self, settings: &Settings, worker: &Worker, row: WorkerRow, routes: Routes) {
+        let p = &worker.params;
+        let timeout = settings.server(worker.server).proxy.timeout;
+        let connect = p.connection_timeout.or(p.timeout).unwrap_or(timeout);
+        self.members.push(worker.no);
+        self.rows.push(row);
+        self.probe_limit.push(connect.max(p.retry));
+        self.routes.push(routes);
+    }
+}
+
+fn picked_row(list: &List, picked: &Result<Pick, NoMember>) -> Option<WorkerRow> {
+    list.rows.get(picked.as_ref().ok()?.index).copied()
 }
 
 /// By route, else by the method. Members' `change` is set for the one that is chosen.

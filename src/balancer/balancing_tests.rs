@@ -344,3 +344,104 @@ fn members_to_skip_and_empty_balancers() {
     assert!(s.balancing.choose(BalancerNo(9), None, &[]).is_err());
     assert_eq!(s.balancing.max_attempts(C), 0);
 }
+
+#[test]
+fn members_join_at_run_time_in_all_children() {
+    let params = BalancerParams {
+        growth: 2,
+        ..BalancerParams::default()
+    };
+    let site = site(params, &[("http://a", WorkerParams::default())]);
+    let (row, grown) = (BalancerRow(0), site.balancing.balancers[0].grown.clone());
+    assert_eq!(grown.len(), 2);
+    assert_eq!(site.picks(3, None), "aaa");
+    let join = |name| {
+        let new = crate::shm::NewMember {
+            name,
+            route: "r",
+            load_factor: 100,
+            status: status::BEACON,
+        };
+        site.board.add_member(row, &grown, &new)
+    };
+    let first = join("http://10.0.0.1:81").unwrap();
+    assert_eq!(site.picks(3, None), "aaa", "not before it is enabled");
+    assert!(site.board.set_disabled(row, first, false));
+    // The numbers of run-time members follow the configured workers: a, the plain one, then these.
+    assert_eq!(site.picks(4, None), "acac");
+    assert_eq!(site.picks(1, Some("r")), "c");
+    let worker = site.balancing.worker(WorkerNo(2));
+    assert_eq!((worker.host.as_str(), worker.port), ("10.0.0.1", 81));
+    assert_eq!(worker.balancer, Some(C));
+    assert_eq!(site.status(1), "Init Bcn Ok ");
+    assert!(site.balancing.usable(WorkerNo(2)));
+    assert_eq!(site.balancing.max_attempts(C), 1);
+    assert!(site.balancing.mark_error(WorkerNo(2)));
+    assert_eq!(site.status(1), "Init Err Bcn ");
+    assert!(site.board.set_disabled(row, first, true));
+    let second = join("http://10.0.0.2").unwrap();
+    assert!(site.board.set_disabled(row, second, false));
+    assert!(site.picks(6, None).contains('d'));
+    assert!(join("http://10.0.0.3").is_none(), "the balancer is full");
+    assert_eq!(site.balancing.members(C).len(), 3);
+}
+
+#[test]
+fn members_added_at_run_time_outlive_a_reload() {
+    let dir = test_dir("grown");
+    let with = |growth, members: &[(&str, WorkerParams)]| {
+        let params = BalancerParams {
+            growth,
+            ..BalancerParams::default()
+        };
+        bare(&dir).with_balancer("balancer://c", params, members)
+    };
+    let a = [("http://a", WorkerParams::default())];
+    let settings = with(3, &a);
+    let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();
+    let rows = board.assign(&settings, Generation(0)).unwrap();
+    let row = rows.balancer(C).unwrap();
+    for name in ["http://b", "http://c"] {
+        let new = crate::shm::NewMember {
+            name,
+            route: "",
+            load_factor: 100,
+            status: status::BEACON,
+        };
+        let added = board.add_member(row, rows.grown(C), &new).unwrap();
+        board.set_disabled(row, added, false);
+    }
+    let names = |board: &Scoreboard| {
+        let members = board.snapshot().balancers.remove(0).members;
+        let text = |m: &crate::shm::WorkerInfo| format!("{}{}", m.name, status::text(m.status));
+        members.iter().map(text).collect::<Vec<_>>()
+    };
+    let want = [
+        "http://aInit Ok ",
+        "http://bInit Bcn Ok ",
+        "http://cInit Bcn Ok ",
+    ];
+    assert_eq!(names(&board), want);
+    // The same again, and then in a larger table.
+    let again = board.assign(&settings, Generation(1)).unwrap();
+    board.set_generation(Generation(1), 2);
+    assert_eq!((again.grown(C), again.dropped().len()), (rows.grown(C), 0));
+    assert_eq!(names(&board), want);
+    let larger = board
+        .grown(&dir.join("board"), &settings, 2, Generation(2))
+        .unwrap();
+    let _ = larger.assign(&settings, Generation(2)).unwrap();
+    larger.set_generation(Generation(2), 3);
+    assert_eq!(names(&larger), want);
+    // One becomes a configured member, and there is no more room for the other.
+    let b = [
+        ("http://a", WorkerParams::default()),
+        ("http://b", WorkerParams::default()),
+    ];
+    let less = with(0, &b);
+    let rows = larger.assign(&less, Generation(3)).unwrap();
+    larger.set_generation(Generation(3), 4);
+    assert_eq!(rows.dropped(), ["balancer://c: http://c"]);
+    assert_eq!(names(&larger), ["http://aInit Ok ", "http://bInit Ok "]);
+    let _ = std::fs::remove_dir_all(dir);
+}

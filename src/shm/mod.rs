@@ -34,8 +34,8 @@ pub use assign::{Assignment, BalancerRow, BeaconRow, WorkerRow};
 pub use child_view::{ChildView, RecordGuard, RecordMarker, RequestInfo, RequestPhase};
 pub use error::ShmError;
 pub use grown::{Found, NewMember};
-pub use leases::{LEASES, Lease, LeaseState};
 pub use jobs::JobInfo;
+pub use leases::{LEASES, Lease, LeaseState};
 pub use members::{Asker, BalancerState, MemberState, Notice, Routes, Turn};
 pub use scoreboard::{Scoreboard, SlotSummary};
 pub use snapshot::{

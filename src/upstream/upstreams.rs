@@ -1,6 +1,6 @@
 //! All that one child has towards backends.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ use super::connection::Connection;
 use super::reslist::Reslist;
 use super::resolve::Resolver;
 use crate::clock::{self, Mono};
-use crate::config::settings::{Settings, WorkerParams};
-use crate::ids::WorkerNo;
+use crate::config::settings::{self, Settings, WorkerParams};
 use crate::reactor::spawn;
 use crate::reactor::timer::Timer;
 
@@ -39,6 +38,8 @@ pub struct Worker {
 pub struct Upstreams {
     settings: Rc<Settings>,
     workers: Vec<Worker>,
+    /// Members that join at run time, made when they are first used.
+    grown: Box<[OnceCell<Worker>]>,
     generic: Worker,
     resolver: Rc<Resolver>,
     heads: RefCell<Vec<Vec<u8>>>,
@@ -46,6 +47,11 @@ pub struct Upstreams {
 }
 
 impl Worker {
+    fn of(w: &settings::Worker) -> Worker {
+        let port = (w.port_is_set && w.unix.is_none()).then_some(w.port);
+        Worker::new(&w.params, host_field(&w.host, port))
+    }
+
     fn new(params: &WorkerParams, host_field: Vec<u8>) -> Worker {
         Worker {
             reslist: Rc::new(Reslist::new(params)),
@@ -72,14 +78,7 @@ impl Worker {
 impl Upstreams {
     /// For a child; nothing is connected yet.
     pub fn new(settings: Rc<Settings>) -> Rc<Upstreams> {
-        let workers = settings
-            .workers
-            .iter()
-            .map(|w| {
-                let port = (w.port_is_set && w.unix.is_none()).then_some(w.port);
-                Worker::new(&w.params, host_field(&w.host, port))
-            })
-            .collect();
+        let workers = settings.workers.iter().map(Worker::of).collect();
         // Its connections are never kept.
         let generic = WorkerParams {
             smax: Some(0),
@@ -87,6 +86,7 @@ impl Upstreams {
             ..WorkerParams::default()
         };
         Rc::new(Upstreams {
+            grown: (0..settings.growth()).map(|_| OnceCell::new()).collect(),
             settings,
             workers,
             generic: Worker::new(&generic, Vec::new()),
@@ -96,10 +96,24 @@ impl Upstreams {
         })
     }
 
-    /// The worker with this number; `None`: the generic one, for URLs without a worker.
-    pub fn worker(&self, no: Option<WorkerNo>) -> &Worker {
-        no.and_then(|no| self.workers.get(no.index()))
-            .unwrap_or(&self.generic)
+    /// What this child has of a worker; `None`: the generic one, for URLs without a worker.
+    pub fn worker(&self, of: Option<&settings::Worker>) -> &Worker {
+        let Some(of) = of else {
+            return &self.generic;
+        };
+        match of.no.index().checked_sub(self.workers.len()) {
+            None => &self.workers[of.no.index()],
+            Some(i) => match self.grown.get(i) {
+                Some(place) => place.get_or_init(|| Worker::of(of)),
+                None => &self.generic,
+            },
+        }
+    }
+
+    /// All that have connections of their own.
+    fn all(&self) -> impl Iterator<Item = &Worker> {
+        let grown = self.grown.iter().filter_map(OnceCell::get);
+        self.workers.iter().chain(grown)
     }
 
     /// Opens a connection.
@@ -125,14 +139,14 @@ impl Upstreams {
 
     /// Closes all idle connections (this child drains or ends).
     pub fn close_idle(&self) {
-        for worker in &self.workers {
+        for worker in self.all() {
             worker.reslist.close_idle();
         }
     }
 
     /// Idle connections and those in use, for the status page.
     pub fn connections(&self) -> (usize, usize) {
-        let lists = self.workers.iter().chain([&self.generic]);
+        let lists = self.all().chain([&self.generic]);
         lists.fold((0, 0), |(idle, used), w| {
             (idle + w.reslist.idle(), used + w.reslist.in_use())
         })
@@ -160,7 +174,7 @@ async fn sweep(upstreams: Weak<Upstreams>) {
             return;
         };
         let mut left = false;
-        for worker in &upstreams.workers {
+        for worker in upstreams.all() {
             left |= worker.reslist.sweep() || worker.reslist.in_use() > 0;
         }
         if !left {

@@ -344,7 +344,13 @@ impl Stage<'_> {
             return Err(Failed::innocent(fault));
         }
         let has_body = response_head::has_body(&self.req.head.method, head.status);
-        response_head::make_public(self.room, self.server, self.req, &mut head);
+        response_head::make_public(
+            self.room,
+            &self.proxy.balancing,
+            self.server,
+            self.req,
+            &mut head,
+        );
         Ok(Answer {
             head,
             body: match has_body {

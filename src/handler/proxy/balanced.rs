@@ -82,7 +82,7 @@ impl<'a> Stage<'a> {
         choice: Choice,
         session: Option<&Session>,
     ) -> (&'a Worker, bool) {
-        let member = self.room.settings.worker(choice.worker);
+        let member = self.proxy.balancing.worker(choice.worker);
         self.occupy(choice.busy);
         self.set_variables(no, member, session, choice.route_changed);
         (member, choice.probe)

@@ -115,7 +115,7 @@ impl Proxy {
 
     /// The way to a worker; `None`: to the generic one, whose place the caller fills in.
     fn way<'a>(&'a self, worker: Option<&'a WorkerSettings>, path: &'a [u8]) -> Way<'a> {
-        let own = self.upstreams.worker(worker.map(|w| w.no));
+        let own = self.upstreams.worker(worker);
         Way {
             settings: worker,
             worker: own,

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::{cookies, dates, request_head, reverse};
+use crate::balancer::Balancing;
 use crate::codec::fields::{Fields, tokens};
 use crate::codec::http1::head::{Method, ResponseHead, Version};
 use crate::config::settings::{Server, Via};
@@ -32,7 +33,13 @@ impl Connection {
 
 /// Changes `head` into what the client gets. Framing and connection fields are the client side's
 /// business, except for what a head without a body says of the body it would have had.
-pub fn make_public(room: &Room, server: &Server, req: &Request, head: &mut ResponseHead) {
+pub fn make_public(
+    room: &Room,
+    balancing: &Balancing,
+    server: &Server,
+    req: &Request,
+    head: &mut ResponseHead,
+) {
     let has_body = has_body(&req.head.method, head.status);
     let of_head = req.head.method == Method::Head && !matches!(head.status, 204 | 304);
     let old_client = req.head.version == Version::Http10;
@@ -52,7 +59,7 @@ pub fn make_public(room: &Room, server: &Server, req: &Request, head: &mut Respo
         head.fields.set(name, &fixed);
     }
     own_names(&mut head.fields);
-    rewrite_urls(room, server, req, &mut head.fields);
+    rewrite_urls(room, balancing, server, req, &mut head.fields);
     set_cookies(req, &mut head.fields);
     add_via(room, server, req, &mut head.fields);
 }
@@ -145,7 +152,13 @@ fn own_names(fields: &mut Fields) {
     *fields = all;
 }
 
-fn rewrite_urls(room: &Room, server: &Server, req: &Request, fields: &mut Fields) {
+fn rewrite_urls(
+    room: &Room,
+    balancing: &Balancing,
+    server: &Server,
+    req: &Request,
+    fields: &mut Fields,
+) {
     let rules = &req.layer.reverse;
     if rules.is_empty() {
         return;
@@ -154,7 +167,7 @@ fn rewrite_urls(room: &Room, server: &Server, req: &Request, fields: &mut Fields
     for name in reverse::FIELDS {
         let Some(path) = fields
             .get(name)
-            .and_then(|v| reverse::public_path(&room.settings, server, rules, env, v))
+            .and_then(|v| reverse::public_path(balancing, server, rules, env, v))
         else {
             continue;
         };

@@ -1,7 +1,8 @@
 //! `ProxyPassReverse`: URLs of backends in answers become URLs of ours (spec: proxy 7.1).
 
+use crate::balancer::Balancing;
 use crate::config::layer::ReverseRule;
-use crate::config::settings::{Server, Settings};
+use crate::config::settings::Server;
 use crate::request::Env;
 use crate::request::map::interpolated;
 
@@ -13,7 +14,7 @@ pub const FIELDS: [&str; 4] = ["Location", "Content-Location", "URI", "Destinati
 ///
 /// `env`: the request's variables, where `${NAME}` in rules is to be replaced.
 pub fn public_path(
-    settings: &Settings,
+    balancing: &Balancing,
     server: &Server,
     rules: &[ReverseRule],
     env: Option<&Env>,
@@ -27,7 +28,7 @@ pub fn public_path(
         let (real, fake) = (text(&rule.real), text(&rule.fake));
         let (real, fake) = (real.as_slice(), fake.as_slice());
         if starts_ignoring_case(real, b"balancer://") {
-            return member_rest(settings, server, real, value).map(|rest| joined(fake, rest));
+            return member_rest(balancing, server, real, value).map(|rest| joined(fake, rest));
         }
         let rest = match real.starts_with(b"/") {
             // Only the path counts, whatever host it stands on.
@@ -49,7 +50,7 @@ fn joined(fake: &[u8], rest: &[u8]) -> Vec<u8> {
 
 /// A balancer's rule holds for the URL of each of its members, with the rule's own path behind it.
 fn member_rest<'a>(
-    settings: &Settings,
+    balancing: &Balancing,
     server: &Server,
     real: &[u8],
     value: &'a [u8],
@@ -59,14 +60,11 @@ fn member_rest<'a>(
         .position(|&b| b == b'/')
         .map_or(real.len(), |i| 11 + i);
     let (name, path) = real.split_at(end);
-    let balancer = server
-        .proxy
-        .balancers
-        .iter()
-        .map(|&no| settings.balancer(no))
-        .find(|b| b.name.as_bytes().eq_ignore_ascii_case(name))?;
-    balancer.members.iter().find_map(|&no| {
-        let member = settings.worker(no).name.as_bytes();
+    let mut balancers = server.proxy.balancers.iter();
+    let balancer =
+        balancers.find(|&&no| balancing.name(no).as_bytes().eq_ignore_ascii_case(name))?;
+    balancing.members(*balancer).into_iter().find_map(|no| {
+        let member = balancing.worker(no).name.as_bytes();
         // The path behind the balancer's name has a slash of its own; alone it says nothing.
         match path {
             b"" | b"/" => strip(value, member),
