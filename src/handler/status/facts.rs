@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::config::settings::ProxyStatus;
 use crate::request::answer;
+use crate::request::names;
 use crate::request::{Request, Room};
 use crate::shm::{Assignment, BalancerInfo, ChildState, RequestPhase, Snapshot};
 
@@ -14,7 +15,7 @@ const PLACES: usize = 64;
 
 /// Everything that is shown, read at one moment.
 pub struct Facts {
-    /// The virtual host's name.
+    /// The name that the server calls itself for this request (UseCanonicalName).
     pub name: String,
     /// The address that the client connected to.
     pub local: IpAddr,
@@ -75,7 +76,7 @@ impl Facts {
             .find_map(|(name, _)| name.strip_prefix("mpm_"))
             .unwrap_or("prefork");
         let mut facts = Facts {
-            name: server.name.clone(),
+            name: names::self_name(&room.routes, req).to_owned(),
             local: req.local.ip(),
             version: answer::banner(),
             mpm: mpm.to_owned(),
