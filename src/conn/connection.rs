@@ -102,10 +102,12 @@ impl Connection {
 
     /// How long the next request may take to begin.
     fn patience(&self, served: u32) -> Duration {
-        let server = self.hub.first_server(self.wire.local);
         if served > 0 {
-            server.keep_alive_timeout
-        } else if server.read_timeout.header.start.is_zero() {
+            let last = self.hub.room.settings.server(self.wire.server.get());
+            return last.keep_alive_timeout;
+        }
+        let server = self.hub.first_server(self.wire.local);
+        if server.read_timeout.header.start.is_zero() {
             server.timeout
         } else {
             server.read_timeout.header.start

@@ -132,6 +132,7 @@ impl<'a> Exchange<'a> {
 
     async fn run(&mut self, admitted: bool, since: Mono) -> Next {
         let hub = self.hub;
+        self.wire.server.set(self.req.server);
         let record = hub.view.begin_request(&RequestInfo {
             client: self.req.client,
             vhost: &hub.names[self.req.server.index()],

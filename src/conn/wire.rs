@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use crate::codec::fields::Fields;
 use crate::codec::http1::encode;
 use crate::codec::http1::head::Version;
+use crate::ids::ServerNo;
 use crate::reactor::buffers::{self, Buf};
 use crate::reactor::stream::Stream;
 use crate::request::ClientLink;
@@ -40,6 +41,8 @@ pub(super) struct Wire {
     pub(super) body: Cell<BodyState>,
     /// Interim responses may be sent: an HTTP/1.1 client whose answer has not begun.
     pub(super) takes_interim: Cell<bool>,
+    /// The virtual host of the last request: its KeepAliveTimeout is what the client was told.
+    pub(super) server: Cell<ServerNo>,
     /// Bytes read for the current request.
     pub(super) bytes_in: Cell<u64>,
     /// Bytes written for it.
@@ -58,6 +61,7 @@ impl Wire {
             interim: RefCell::new(Vec::new()),
             body: Cell::new(BodyState::Read),
             takes_interim: Cell::new(false),
+            server: Cell::new(ServerNo(0)),
             bytes_in: Cell::new(0),
             bytes_out: Cell::new(0),
             record: RefCell::new(None),

@@ -1,3 +1,5 @@
+//! Sockets over loopback: both ways, backpressure, idle watching, resets.
+
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
