@@ -7,7 +7,7 @@
 //! `target: "module"`; those about a request through [`event`].
 
 pub mod access;
-mod error_format;
+pub mod error_format;
 mod escape;
 mod facade;
 mod format;

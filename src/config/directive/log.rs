@@ -30,7 +30,9 @@ pub fn error_log_format(b: &mut Build, args: &Args) -> Result<(), String> {
     if !args.get(0).contains("%M") {
         return Err("main ErrorLogFormat must contain message format string '%M'".into());
     }
-    b.server().error_log_format = Some(args.get(0).to_string());
+    let format = args.get(0).to_string();
+    crate::log::error_format::ErrorFormat::compile(&format)?;
+    b.server().error_log_format = Some(format);
     Ok(())
 }
 
@@ -159,7 +161,7 @@ fn condition(text: &str) -> Result<(String, bool), String> {
     if key.eq_ignore_ascii_case("env") && value.trim_start_matches('!').is_empty() {
         return Err("missing environment variable name".into());
     }
-    if key.eq_ignore_ascii_case("env") && value.trim_start_matches('!') != "" {
+    if key.eq_ignore_ascii_case("env") && !value.trim_start_matches('!').is_empty() {
         return Ok(match value.strip_prefix('!') {
             Some(name) => (name.to_string(), false),
             None => (value.to_string(), true),
