@@ -28,6 +28,7 @@ pub fn bare(root: impl Into<PathBuf>) -> Settings {
             max_request_workers: None,
             max_connections_per_child: 0,
             graceful_shutdown_timeout: Duration::ZERO,
+            health_checks_at_once: 16,
             listen_backlog: 511,
             send_buffer: 0,
             receive_buffer: 0,
@@ -96,6 +97,7 @@ fn server(root: &std::path::Path) -> Server {
             status: ProxyStatus::default(),
             source_address: None,
             block: Vec::new(),
+            health_expressions: Vec::new(),
         },
     }
 }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::health::{HealthExpression, HealthTemplate};
 use super::layer::Layer;
 use super::settings::{
     BadHeader, BalancerParams, EncodedSlashes, HostAddress, Mapping, ProxyRule, ProxyStatus,
@@ -60,6 +61,8 @@ pub struct ProcessDraft {
     pub max_request_workers: Option<u32>,
     /// `MaxConnectionsPerChild`.
     pub max_connections_per_child: Option<u64>,
+    /// `ProxyHCTPsize`.
+    pub health_checks_at_once: Option<u32>,
     /// `GracefulShutdownTimeout`.
     pub graceful_shutdown_timeout: Option<Duration>,
     /// `ListenBackLog`.
@@ -211,6 +214,10 @@ pub struct ProxyDraft {
     pub workers: Vec<WorkerDraft>,
     /// Balancers named in this server.
     pub balancers: Vec<BalancerDraft>,
+    /// ProxyHCTemplate lines.
+    pub health_templates: Vec<HealthTemplate>,
+    /// ProxyHCExpr lines.
+    pub health_expressions: Vec<HealthExpression>,
     /// `ProxyPassInherit`.
     pub pass_inherit: Option<bool>,
     /// `BalancerInherit`.

@@ -21,6 +21,7 @@ pub mod dump;
 pub mod execute;
 pub mod frame;
 pub mod glob;
+pub mod health;
 pub mod include;
 pub mod layer;
 pub mod lexer;

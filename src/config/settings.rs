@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::beacon;
+use super::health::{HealthExpression, HealthParams};
 use super::layer::Layer;
 use super::pattern::Pattern;
 use super::span::Span;
@@ -84,6 +85,8 @@ pub struct Process {
     pub max_request_workers: Option<u32>,
     /// `MaxConnectionsPerChild`; 0: no bound.
     pub max_connections_per_child: u64,
+    /// `ProxyHCTPsize`: health checks that run at once.
+    pub health_checks_at_once: u32,
     /// `GracefulShutdownTimeout`; zero: wait for ever.
     pub graceful_shutdown_timeout: Duration,
     /// `ListenBackLog`.
@@ -400,6 +403,8 @@ pub struct ProxyServer {
     pub source_address: Option<IpAddr>,
     /// `ProxyBlock` words.
     pub block: Vec<String>,
+    /// ProxyHCExpr lines, the main server's first; of one name the last counts.
+    pub health_expressions: Vec<HealthExpression>,
 }
 
 /// `ProxyVia`.
@@ -624,6 +629,8 @@ pub struct WorkerParams {
     pub receive_buffer: u32,
     /// `responsefieldsize`.
     pub response_field: usize,
+    /// `hcmethod` and its kin.
+    pub health: HealthParams,
     /// The parameters that were written, for messages about sharing and for merging at restarts.
     pub written: Vec<(String, String)>,
 }
@@ -651,6 +658,7 @@ impl Default for WorkerParams {
             io_buffer: 8192,
             receive_buffer: 0,
             response_field: 8192,
+            health: HealthParams::default(),
             written: Vec::new(),
         }
     }

@@ -62,6 +62,7 @@ pub(super) fn server(no: u16, name: &str) -> Server {
             status: ProxyStatus::Off,
             source_address: None,
             block: Vec::new(),
+            health_expressions: Vec::new(),
         },
     }
 }
@@ -80,6 +81,7 @@ pub(super) fn settings(servers: Vec<Server>) -> Rc<Settings> {
             max_request_workers: None,
             max_connections_per_child: 0,
             graceful_shutdown_timeout: Duration::ZERO,
+            health_checks_at_once: 16,
             listen_backlog: 511,
             send_buffer: 0,
             receive_buffer: 0,

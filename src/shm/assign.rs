@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::error::ShmError;
+use super::health;
 use super::record::{BalancerSlot, BeaconSlot, KEPT, ROLE_RECEIVER, ROLE_SENDER, WorkerSlot};
 use super::rows;
 use super::snapshot::ChildState;
@@ -141,6 +142,9 @@ pub(super) fn assign(
             kept: p.kept,
         };
         rows::write_worker(slot, w, &place);
+        if let Some(h) = table.health(p.row) {
+            health::configure(slot, h, &w.params.health, p.kept);
+        }
     }
     for (b, grown) in settings.balancers.iter().zip(&placed.grown) {
         for (i, p) in grown.iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::health;
 use super::layout;
 use super::record::{BalancerSlot, BeaconSlot, LEASE_USED, LeaseSlot, USED, WorkerSlot};
 use super::status;
@@ -70,6 +71,9 @@ pub(super) fn carry_over(old: &Table, new: &Table) {
     for ((old_row, a), (new_row, b)) in kept.zip(new.workers()) {
         copy_worker(a, b);
         worker_rows.insert(old_row, new_row);
+        if let (Some(a), Some(b)) = (old.health(old_row), new.health(new_row)) {
+            health::copy(a, b);
+        }
         let balancer = (a.balancer.load(Relaxed) as usize)
             .checked_sub(1)
             .and_then(|row| rows.get(&row))

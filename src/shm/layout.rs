@@ -77,7 +77,10 @@
 //! HEALTH SLOT, 256 bytes, one for each worker slot
 //!    0  u32  method · 4 passes needed · 8 fails needed · 12 passes in a row · 16 fails in a row · 20 sequence
 //!   24  u64  interval in ms · 32 u64 mono: last check began · 40 u64 mono: it ended
-//!   64  text 64 URI · 128 text 32 expression's name
+//!   48  u32  process that makes one now · 64 text 64 URI · 128 text 32 expression's name
+//!  160  u32  checks made · 164 bad ones
+//!  168  u32  as the configuration says: method · 172 passes · 176 fails · 184 u64 interval in ms
+//!  192  u64  digest of the configured URI · 200 of the configured expression's name
 //!
 //! LEASE SLOT, 512 bytes, L of them: 256 for each beacon slot. Written by the watchdog's holder
 //!    0  u32  0 free, 1 in use, 2 being written · 4 sequence of the texts · 8 flags: 1 its member is there, 2 evicted,

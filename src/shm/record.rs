@@ -326,7 +326,8 @@ pub const USED: u32 = 1;
 pub const KEPT: u32 = 2;
 
 record!(
-    /// A worker's health checks: room for a later issue. Written by the watchdog's holder.
+    /// A worker's health checks. The parameters are the supervisor's (the manager's too), the rest
+    /// is written by the watchdog's holder.
     HealthSlot, layout::HEALTH, {
         /// Method.
         0 method: AtomicU32,
@@ -346,14 +347,34 @@ record!(
         32 began: AtomicU64,
         /// Last check ended.
         40 ended: AtomicU64,
+        /// The process that makes one now; 0 none.
+        48 owner: AtomicU32,
         /// Space.
-        48 pad0: Pad<4>,
+        52 pad0: Pad<3>,
         /// URI.
         64 uri: Text<8>,
         /// Expression's name.
         128 expression: Text<4>,
+        /// Checks made.
+        160 checks: AtomicU32,
+        /// Bad ones.
+        164 bad: AtomicU32,
+        /// As configured.
+        168 conf_method: AtomicU32,
+        /// As configured.
+        172 conf_passes: AtomicU32,
+        /// As configured.
+        176 conf_fails: AtomicU32,
         /// Space.
-        160 pad1: Pad<24>,
+        180 pad1: Pad<1>,
+        /// As configured.
+        184 conf_interval_ms: AtomicU64,
+        /// A digest of the configured URI.
+        192 conf_uri: AtomicU64,
+        /// A digest of the configured expression's name.
+        200 conf_expression: AtomicU64,
+        /// Space.
+        208 pad2: Pad<12>,
     }
 );
 

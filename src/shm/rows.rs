@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::health;
 use super::record::{
     BalancerSlot, FLAG_FAIL_ON_TIMEOUT, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER,
     FLAG_SCOLON, KEPT, USED, WorkerSlot,
@@ -10,6 +11,7 @@ use super::record::{
 use super::status;
 use super::table::Table;
 use crate::clock;
+use crate::config::health::HealthMethod;
 use crate::config::settings::{Balancer, Worker};
 use crate::ids::Generation;
 
@@ -84,8 +86,11 @@ pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>) {
     };
     let configured = p.status | plain | status::INIT;
     if !place.kept || slot.conf_status.load(Relaxed) != configured {
-        // An error that was found out outlives a change of the flags.
-        let kept = status::ERROR | status::PROBATION;
+        // What was found out outlives a change of the flags.
+        let mut kept = status::ERROR | status::PROBATION;
+        if p.health.method != HealthMethod::None {
+            kept |= status::HEALTH_FAILED;
+        }
         let _ = slot
             .status
             .fetch_update(Relaxed, Relaxed, |s| Some((s & kept) | configured));
@@ -234,6 +239,9 @@ pub(super) fn clear_worker(table: &Table, row: usize, slot: &WorkerSlot) {
         word.store(0, Relaxed);
     }
     slot.taken.fetch_add(1, Relaxed);
+    if let Some(health) = table.health(row) {
+        health::clear(health);
+    }
     for child in 0..table.layout().counts.slots {
         if let Some(cell) = table.cell(child, row) {
             cell.busy.store(0, Relaxed);

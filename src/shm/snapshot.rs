@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::child_view::RequestPhase;
+use super::health::{self, HealthInfo};
 use super::jobs::{self, JobInfo};
 use super::layout;
 use super::leases::{Lease, read_lease};
@@ -275,6 +276,8 @@ pub struct WorkerInfo {
     pub error_time: Mono,
     /// `retry` in ms.
     pub retry_ms: u64,
+    /// Its health checks, where there are any.
+    pub health: Option<HealthInfo>,
 }
 
 impl Snapshot {
@@ -517,5 +520,6 @@ fn worker(table: &Table, live: &[usize], row: usize, slot: &WorkerSlot) -> Worke
         retries: slot.retries.load(Relaxed),
         error_time: Mono(slot.error_time.load(Relaxed)),
         retry_ms: slot.retry_ms.load(Relaxed),
+        health: table.health(row).and_then(|h| health::info(slot, h)),
     })
 }

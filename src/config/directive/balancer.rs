@@ -3,7 +3,7 @@
 
 use super::pass::warn_of_scheme;
 use super::value::number;
-use super::{balancer_param, worker_param};
+use super::{balancer_param, health, worker_param};
 use crate::config::args::Args;
 use crate::config::draft::{BalancerDraft, WorkerDraft};
 use crate::config::frame::Build;
@@ -197,7 +197,7 @@ fn define(b: &mut Build, which: Members, url: WorkerUrl, parameters: &Pairs) -> 
         ));
         for (key, value) in parameters {
             // What is wrong is told even where it would have been ignored.
-            worker_param::set(&mut WorkerParams::default(), key, value)
+            set_param(b, &mut WorkerParams::default(), key, value)
                 .map_err(|e| format!("{e} ({key}={value})"))?;
             b.warn(format!(
                 "{ignoring}: Ignoring parameter '{key}={value}' for worker '{shared}' because of worker sharing"
@@ -231,6 +231,21 @@ fn push(b: &mut Build, which: Members, url: WorkerUrl) -> usize {
     workers.len() - 1
 }
 
+/// One parameter; those of health checks need to know what was named before.
+fn set_param(
+    b: &Build,
+    params: &mut WorkerParams,
+    key: &str,
+    value: &str,
+) -> Result<worker_param::Remark, String> {
+    if !health::is_key(key) {
+        return worker_param::set(params, key, value);
+    }
+    health::set(b, &mut params.health, key, value)?;
+    worker_param::note_written(params, &key.to_ascii_lowercase(), value);
+    Ok(None)
+}
+
 fn set_worker(
     b: &mut Build,
     which: Members,
@@ -238,7 +253,15 @@ fn set_worker(
     key: &str,
     value: &str,
 ) -> Result<(), String> {
-    let remark = worker_param::set(&mut list(b, which)[at].params, key, value)?;
+    let mut params = std::mem::take(&mut list(b, which)[at].params);
+    let result = set_param(b, &mut params, key, value);
+    list(b, which)[at].params = params;
+    let remark = result?;
+    if matches!(which, Members::Plain) && health::is_key(key) {
+        b.warn(format!(
+            "{key}={value} has no effect: only members of balancers are checked"
+        ));
+    }
     if let Some(text) = remark {
         b.note(text);
     }

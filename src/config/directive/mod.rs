@@ -18,6 +18,7 @@ pub mod balancer_param;
 pub mod beacon;
 pub mod content;
 pub mod env;
+pub mod health;
 pub mod limits;
 pub mod log;
 pub mod pass;

@@ -17,9 +17,14 @@ const MAX_ROUTE: usize = 63;
 pub fn set(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String> {
     let key = key.to_ascii_lowercase();
     let remark = apply(p, &key, value)?;
-    p.written.retain(|(k, _)| *k != key);
-    p.written.push((key, value.to_string()));
+    note_written(p, &key, value);
     Ok(remark)
+}
+
+/// `key` (lower case) was taken.
+pub fn note_written(p: &mut WorkerParams, key: &str, value: &str) {
+    p.written.retain(|(k, _)| k != key);
+    p.written.push((key.to_string(), value.to_string()));
 }
 
 fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String> {
@@ -109,9 +114,6 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
         }
         "secret" => {
             return Err("AJP (mod_proxy_ajp), to which a secret belongs, is not there in this version of muster".into());
-        }
-        "hcmethod" | "hcinterval" | "hcpasses" | "hcfails" | "hcuri" | "hctemplate" | "hcexpr" => {
-            return Err("unknown Worker parameter: health checks of members (mod_proxy_hcheck) are not there in this version of muster".into());
         }
         _ => {
             let balancers = super::balancer_param::KEYS.contains(&key);
@@ -288,11 +290,6 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_named() {
-        assert!(
-            one("hcmethod", "GET")
-                .unwrap_err()
-                .contains("mod_proxy_hcheck")
-        );
         assert!(
             one("upgrade", "websocket")
                 .unwrap_err()

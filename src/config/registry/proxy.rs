@@ -1,7 +1,7 @@
 //! The reverse proxy and its helpers.
 
 use super::super::accepted;
-use super::super::directive::{balancer, beacon, pass, proxy, section};
+use super::super::directive::{balancer, beacon, health, pass, proxy, section};
 use super::Class::{NotThere, Opens, Works};
 use super::table;
 
@@ -101,9 +101,12 @@ table! {
     "ProxyFtpEscapeWildcards" [SVD] Flag "On" "Escape wildcards for FTP servers" => NotThere;
     "ProxyFtpListOnWildcard" [SVD] Flag "On" "List FTP files by wildcard" => NotThere;
     module "mod_proxy_hcheck":
-    "ProxyHCExpr" [SVDH] Raw "" "Give a name to a test of health check answers" => NotThere;
-    "ProxyHCTemplate" [SVDH] Raw "" "Give a name to a set of health check parameters" => NotThere;
-    "ProxyHCTPsize" [S] One "16" "Choose the number of health check threads" => NotThere;
+    "ProxyHCExpr" [SVDH] Raw "" "Give a name to a test of health check answers"
+        => Works(health::proxy_hc_expr);
+    "ProxyHCTemplate" [SVDH] Raw "" "Give a name to a set of health check parameters"
+        => Works(health::proxy_hc_template);
+    "ProxyHCTPsize" [S] One "16" "Bound the health checks that run at once"
+        => Works(health::proxy_hc_tpsize);
     module "mod_proxy_scgi":
     "ProxySCGIInternalRedirect" [SVD] One "On" "Follow redirects of SCGI backends within the server"
         => NotThere;

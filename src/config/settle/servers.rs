@@ -148,6 +148,7 @@ fn proxy(
         };
     }
     let rules = main.map_or(&[][..], |m| &m.rules);
+    let expressions = main.map_or(&[][..], |m| &m.health_expressions);
     let block = main.map_or(&[][..], |m| &m.block);
     let said = own.timeout.or(place.main_timeout);
     ProxyServer {
@@ -168,6 +169,11 @@ fn proxy(
             .source_address
             .or_else(|| main.and_then(|m| m.source_address)),
         block: block.iter().cloned().chain(own.block).collect(),
+        health_expressions: expressions
+            .iter()
+            .cloned()
+            .chain(own.health_expressions)
+            .collect(),
     }
 }
 

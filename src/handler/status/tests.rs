@@ -89,6 +89,7 @@ fn facts() -> Facts {
         retries: 0,
         error_time: Mono(0),
         retry_ms: 0,
+        health: None,
     };
     let balancer = BalancerInfo {
         row: 0,

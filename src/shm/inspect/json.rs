@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::alive;
 use crate::clock::{Mono, Wall};
-use crate::shm::JobInfo;
 use crate::shm::snapshot::{BalancerInfo, ChildInfo, RequestRecord, Snapshot, WorkerInfo};
 use crate::shm::status;
+use crate::shm::{HealthInfo, JobInfo};
 
 /// The whole text, ending in a line end. Times are seconds since 1970 with µs, ages are ms.
 pub fn text(s: &Snapshot) -> String {
@@ -139,6 +139,34 @@ fn worker(s: &Snapshot, w: &WorkerInfo) -> String {
         o.null("error_age_ms");
     } else {
         o.number("error_age_ms", age(s, w.error_time));
+    }
+    match &w.health {
+        Some(h) => o.number("health", health(s, h).replace('\n', "\n  ")),
+        None => o.null("health"),
+    };
+    o.end()
+}
+
+/// `due_in_ms` is null while a check is being made.
+fn health(s: &Snapshot, h: &HealthInfo) -> String {
+    let state = &h.state;
+    let mut o = Object::default();
+    o.text("method", state.method.name())
+        .number("interval_ms", state.interval.as_millis())
+        .number("passes", state.passes)
+        .number("fails", state.fails)
+        .number("passed", state.passed)
+        .number("failed", state.failed)
+        .text("uri", &h.texts.uri)
+        .text("expression", &h.texts.expression)
+        .number("checks", h.checks)
+        .number("bad_checks", h.bad)
+        .flag("checking", state.owner != 0);
+    if state.owner != 0 {
+        o.null("due_in_ms");
+    } else {
+        let due = i128::from((state.ended + state.interval).0) - i128::from(s.taken_mono.0);
+        o.number("due_in_ms", due / 1_000_000);
     }
     o.end()
 }
