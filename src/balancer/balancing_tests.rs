@@ -445,3 +445,23 @@ fn members_added_at_run_time_outlive_a_reload() {
     assert_eq!(names(&larger), ["http://aInit Ok ", "http://bInit Ok "]);
     let _ = std::fs::remove_dir_all(dir);
 }
+
+#[test]
+fn a_scribbled_table_ends_nobody() {
+    let s = site(BalancerParams::default(), &two(60_000));
+    let row = s.balancing.row(WorkerNo(0)).unwrap();
+    for _ in 0..3 {
+        s.board.add_lbstatus(row, i64::MAX);
+        let _ = s.picks(3, None);
+    }
+    s.board.scribble(0xff);
+    let _ = s.picks(3, Some("ra"));
+    s.balancing.tidy();
+    assert!(s.balancing.usable(WorkerNo(0)) || !s.balancing.usable(WorkerNo(0)));
+    s.balancing.mark_error(WorkerNo(0));
+    let _ = s.balancing.max_attempts(C);
+    let _ = s.balancing.wait_limit(C);
+    let _ = s.board.snapshot().totals();
+    assert!(s.board.slots().count() <= 16);
+    s.board.release_slot(s.slot);
+}

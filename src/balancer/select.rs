@@ -63,6 +63,13 @@ impl Member {
         }
     }
 
+    /// Its factor, for being compared. Wrapping: a table that somebody scribbled over must not end
+    /// a child.
+    fn credit(&mut self) {
+        self.lbstatus = self.lbstatus.wrapping_add(self.load_factor);
+        self.change += self.load_factor;
+    }
+
     fn has(&self, bits: u32) -> bool {
         self.status & bits != 0
     }
@@ -88,8 +95,7 @@ impl Round<'_> {
     fn compare(&mut self, members: &mut [Member], i: usize) {
         if self.method.takes_turns() {
             let m = &mut members[i];
-            m.lbstatus += m.load_factor;
-            m.change += m.load_factor;
+            m.credit();
             self.total += m.load_factor;
         }
         let better = match self.best {
@@ -214,8 +220,7 @@ pub fn charge(members: &mut [Member], chosen: usize) {
     let mut total = 0;
     for (i, m) in members.iter_mut().enumerate() {
         if i == chosen || m.offer == Offer::Usable {
-            m.lbstatus += m.load_factor;
-            m.change += m.load_factor;
+            m.credit();
             total += m.load_factor;
         }
     }

@@ -170,7 +170,7 @@ impl Scoreboard {
     /// given to the one that is last in turn.
     fn level(&self, members: &[WorkerRow]) {
         let rows = || members.iter().filter_map(|&row| self.worker_slot(row));
-        let sum: i64 = rows().map(|w| w.lbstatus.load(Relaxed)).sum();
+        let sum = rows().fold(0i64, |sum, w| sum.wrapping_add(w.lbstatus.load(Relaxed)));
         if sum == 0 {
             return;
         }

@@ -122,6 +122,48 @@ impl Scoreboard {
         self.table.damaged()
     }
 
+    /// For tests: fills everything but the locks and the header with one byte.
+    #[cfg(test)]
+    pub(crate) fn scribble(&self, byte: u8) {
+        let word = u32::from_ne_bytes([byte; 4]);
+        let long = u64::from_ne_bytes([byte; 8]);
+        for (slot, head) in self.table.children() {
+            for w in [&head.state, &head.pid, &head.requests, &head.connections] {
+                w.store(word, Relaxed);
+            }
+            head.accesses.store(long, Relaxed);
+            for row in 0..self.table.layout().counts.workers {
+                if let Some(cell) = self.table.cell(slot, row) {
+                    cell.busy.store(word, Relaxed);
+                    cell.sent.store(long, Relaxed);
+                }
+            }
+        }
+        for (_, w) in self.table.workers() {
+            for x in [
+                &w.status,
+                &w.load_factor,
+                &w.lbset,
+                &w.used,
+                &w.balancer,
+                &w.order,
+            ] {
+                x.store(word, Relaxed);
+            }
+            for x in [&w.error_time, &w.retry_ms, &w.probe_since] {
+                x.store(long, Relaxed);
+            }
+            w.lbstatus.store(long.cast_signed(), Relaxed);
+            w.route.set(&[byte; 80]);
+        }
+        for (_, b) in self.table.balancers() {
+            for x in [&b.flags, &b.max_attempts, &b.used, &b.repair] {
+                x.store(word, Relaxed);
+            }
+            b.timeout_ms.store(long, Relaxed);
+        }
+    }
+
     /// At the end of the instance: removes the file if it is still ours.
     pub fn remove(&self) {
         file::remove(&self.path, self.identity);

@@ -26,7 +26,8 @@ pub fn text(s: &Snapshot) -> String {
 
 fn head(out: &mut String, s: &Snapshot) {
     let state = if alive(s) { "running" } else { "NOT RUNNING" };
-    let up = Duration::from_micros(u64::try_from(s.taken.0 - s.started.0).unwrap_or(0));
+    let up =
+        Duration::from_micros(u64::try_from(s.taken.0.saturating_sub(s.started.0)).unwrap_or(0));
     let (accesses, bytes, duration) = s.totals();
     let _ = writeln!(
         out,
@@ -50,7 +51,10 @@ fn head(out: &mut String, s: &Snapshot) {
         sum(|c| c.connections),
         sum(|c| c.idle_connections),
     );
-    let dropped: u64 = s.children.iter().map(|c| c.dropped_lines).sum();
+    let dropped = s
+        .children
+        .iter()
+        .fold(0u64, |sum, c| sum.saturating_add(c.dropped_lines));
     if dropped > 0 {
         let _ = writeln!(out, "log lines dropped: {dropped}");
     }

@@ -7,6 +7,7 @@ use super::*;
 use crate::config::bare::bare;
 use crate::config::settings::{BalancerParams, WorkerParams};
 use crate::ids::{ChildNo, Generation, WorkerNo};
+use crate::shm::layout;
 use crate::shm::{ChildState, RequestInfo, Scoreboard, test_dir};
 
 /// A table with something in it, as bytes.
@@ -185,6 +186,24 @@ fn random_bytes_never_harm() {
         if round % 11 == 0 {
             for b in &mut bytes[from..] {
                 *b = 0xff;
+            }
+        }
+        // Children, requests and members that look in use, with garbage in all else.
+        if round % 2 == 0 {
+            let offset =
+                |at: usize| u64::from_ne_bytes(good[at..at + 8].try_into().unwrap()) as usize;
+            let (children, balancers, workers) = (offset(80), offset(88), offset(96));
+            for (at, value) in [
+                (children, 2u32),
+                (children + layout::CHILD, 3),
+                (children + layout::CHILD_HEAD + 4, 1),
+                (children + layout::CHILD_HEAD + layout::RECORD + 4, 2),
+                (balancers + 128, 1),
+                (workers + 64, 1),
+                (workers + layout::WORKER + 64, 1),
+                (workers + layout::WORKER + 76, 1),
+            ] {
+                bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
             }
         }
         fs::write(&path, &bytes).unwrap();
