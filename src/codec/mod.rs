@@ -15,6 +15,6 @@ pub mod target;
 mod path;
 
 #[cfg(test)]
-mod fuzz;
+pub(crate) mod fuzz;
 #[cfg(test)]
 mod fuzz_tests;

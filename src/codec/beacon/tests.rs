@@ -1,3 +1,5 @@
+//! Datagrams, good and bad.
+
 use std::collections::HashMap;
 
 use serde_json::Value;

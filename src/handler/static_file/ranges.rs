@@ -167,4 +167,21 @@ mod tests {
         assert_eq!(of(&format!("bytes={same}")), Ranges::Whole);
         assert_eq!(of("bytes=0-80,90-99,0-80"), Ranges::Whole);
     }
+
+    #[test]
+    fn granted_pieces_lie_in_the_file() {
+        let mut granted = 0;
+        crate::codec::fuzz::run(20_000, |random| {
+            let len = random.below(12) as u64;
+            let list = random.text(b"0123456789,,--- ", 16);
+            if let Ranges::Pieces(pieces) = parse(&[b"bytes=", &list[..]].concat(), len, Some(5)) {
+                granted += 1;
+                assert!(!pieces.is_empty());
+                assert!(pieces.iter().all(|(a, b)| a <= b && *b < len));
+                let sum: u64 = pieces.iter().map(|(a, b)| b - a + 1).sum();
+                assert!(sum <= len);
+            }
+        });
+        assert!(granted > 100, "{granted}");
+    }
 }

@@ -130,3 +130,28 @@ fn formats_that_are_refused() {
         assert!(ErrorFormat::compile(format).is_err(), "{format}");
     }
 }
+
+#[test]
+fn no_format_panics_and_each_line_is_one() {
+    let subject = Subject {
+        client: Some("127.0.0.1:5".parse().unwrap()),
+        ..Subject::default()
+    };
+    let m = with(&subject, "a\nb");
+    let mut good = 0;
+    crate::codec::fuzz::run(5000, |random| {
+        let mut text = random.text(b"%%%{}-+ \\0123456789aAeEFiklLmnPtTvVxQ", 12);
+        let at = random.below(text.len() + 1);
+        text.splice(at..at, *b"%M");
+        let text = String::from_utf8(text).unwrap();
+        if let Ok(format) = ErrorFormat::compile(&text) {
+            good += 1;
+            let mut out = Vec::new();
+            format.write(&mut out, &m);
+            assert!(out.len() <= MOST_LINE);
+            let feeds = out.iter().filter(|b| **b == b'\n').count();
+            assert_eq!(feeds, usize::from(!out.is_empty()), "{text}");
+        }
+    });
+    assert!(good > 200, "{good}");
+}

@@ -245,3 +245,19 @@ fn a_huge_line_is_cut() {
     assert_eq!(out.len(), 7 + MOST_LINE);
     assert_eq!(out.last(), Some(&b'\n'));
 }
+
+#[test]
+fn no_format_and_no_pattern_panics() {
+    let mut good = 0;
+    crate::codec::fuzz::run(5000, |random| {
+        let text = random.text(b"%%%{}<>!^,0123456789abitsnoeC:EOQ\\ \"", 12);
+        let text = String::from_utf8(text).unwrap();
+        if let Ok(format) = Format::compile(&text) {
+            good += 1;
+            let mut out = Vec::new();
+            format.write(&mut out, &sample());
+            assert_eq!(out.last(), Some(&b'\n'), "{text}");
+        }
+    });
+    assert!(good > 200, "{good}");
+}

@@ -1,3 +1,5 @@
+//! The supervisor's rules in a simulated world.
+
 use super::*;
 use crate::ids::Generation;
 

@@ -1,3 +1,5 @@
+//! The head that goes to a backend.
+
 use super::*;
 
 fn fields(list: &[(&str, &str)]) -> Fields {
