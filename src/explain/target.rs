@@ -211,10 +211,18 @@ impl State {
             };
         }
         match inspect::read(file) {
-            Ok(snapshot) => State {
-                snapshot: Some(snapshot),
-                why: String::new(),
-            },
+            Ok(snapshot) => {
+                let pid = snapshot.supervisor;
+                let runs = pid > 0 && Path::new("/proc").join(pid.to_string()).exists();
+                let why = match runs {
+                    true => String::new(),
+                    false => "no server runs; this is what the last one left".into(),
+                };
+                State {
+                    snapshot: Some(snapshot),
+                    why,
+                }
+            }
             Err(e) => State {
                 snapshot: None,
                 why: format!("unknown: {e}"),

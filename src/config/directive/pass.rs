@@ -210,6 +210,10 @@ pub fn lower_authority(url: &str) -> String {
     let end = url[authority..]
         .find(['/', '?'])
         .map_or(url.len(), |i| authority + i);
+    // A variable that the request fills in keeps its letters.
+    if url[start..end].contains("${") {
+        return url.to_string();
+    }
     format!(
         "{}{}{}",
         &url[..start],
@@ -267,5 +271,6 @@ mod tests {
             "unix:/Run/A|http://l/P"
         );
         assert_eq!(lower_authority("balancer://Pair"), "balancer://pair");
+        assert_eq!(lower_authority("http://${HOST}/X"), "http://${HOST}/X");
     }
 }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
+use super::pass::lower_authority;
 use super::value::number;
 use crate::config::args::Args;
 use crate::config::draft::ServerDraft;
@@ -282,7 +283,13 @@ fn open_proxy(b: &mut Build, args: &Args) -> Result<(), String> {
             super::balancer::configure(b, text, parameters, "<Proxy")
         };
     }
-    open(b, "Proxy", SectionKind::Proxy, plain_or_wild(text), text);
+    open(
+        b,
+        "Proxy",
+        SectionKind::Proxy,
+        plain_or_wild(&lower_authority(text)),
+        text,
+    );
     outcome
 }
 
