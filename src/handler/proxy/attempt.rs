@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::block;
 use super::outgoing;
 use super::request_head::{Added, Expect, HeadInput, write_fields};
-use super::response_head;
+use super::response_head::{self, Survey};
 use super::stage::Stage;
 use super::target::{Spelling, write_target};
 use super::wishes::{Interim, Wishes};
 use crate::body::{Length, Source};
-use crate::codec::http1::framing::{Framing, response_framing};
+use crate::codec::http1::framing::response_framing;
 use crate::codec::http1::head::{ResponseHead, Version};
 use crate::codec::http1::limits::ResponseLimits;
 use crate::config::settings::{Via, Worker as WorkerSettings};
@@ -283,9 +283,7 @@ impl Stage<'_> {
                 _ => true,
             };
             if wanted && req.head.version == Version::Http11 {
-                let mut fields = head.fields.clone();
-                response_head::remove_hop_by_hop(&mut fields, |_| false);
-                response_head::add_via(room, server, req, &mut fields);
+                let fields = response_head::make_interim(room, server, req, head);
                 req.link.interim(head.status, &head.reason, &fields);
             }
         };
@@ -314,11 +312,11 @@ impl Stage<'_> {
                 detail,
             ))
         })?;
-        let said = response_head::Connection::of(&head);
+        let survey = Survey::of(&head.fields);
         let sent = self.sending.done();
-        let reusable = plan.keep_alive && said.persistent && sent && framing != Framing::UntilClose;
+        let reusable = plan.keep_alive && sent && survey.persistent(head.version);
         if let Some(connection) = &mut lease.connection {
-            connection.announced(said.timeout);
+            connection.announced(survey.keep_alive);
         }
         self.note(&head, lease.connection.as_ref());
         if overridden(self.req, head.status) {
@@ -350,6 +348,7 @@ impl Stage<'_> {
             self.server,
             self.req,
             &mut head,
+            &survey,
         );
         Ok(Answer {
             head,

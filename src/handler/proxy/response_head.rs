@@ -11,23 +11,114 @@ use crate::config::settings::{Server, Via};
 use crate::request::{Request, Room, answer, names};
 use crate::upstream::keep_alive_timeout;
 
-/// What the head said about its connection, read before that is removed.
+/// What a field is to a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connection {
-    /// The backend keeps it open.
-    pub persistent: bool,
-    /// For so long.
-    pub timeout: Option<Duration>,
+enum Class {
+    /// Passed on as it is.
+    Other = 0,
+    Connection,
+    KeepAlive,
+    ContentLength,
+    TransferEncoding,
+    /// Any other field that concerns one connection only.
+    HopByHop,
+    Date,
+    /// `Expires`, `Last-Modified`.
+    Stamp,
+    Server,
+    SetCookie,
+    /// Holds a URL that ProxyPassReverse may change.
+    Url,
 }
 
-impl Connection {
-    /// Of a head as received. An HTTP/1.0 answer never leaves a connection that is used again.
-    pub fn of(head: &ResponseHead) -> Connection {
-        Connection {
-            persistent: head.version == Version::Http11
-                && !head.fields.has_token("Connection", "close"),
-            timeout: head.fields.get("Keep-Alive").and_then(keep_alive_timeout),
+impl Class {
+    fn of(name: &[u8]) -> Class {
+        let (class, full): (Class, &[u8]) = match (name.len(), name.first().map_or(0, |b| b | 0x20))
+        {
+            (10, b'c') => (Class::Connection, b"connection"),
+            (10, b'k') => (Class::KeepAlive, b"keep-alive"),
+            (14, b'c') => (Class::ContentLength, b"content-length"),
+            (17, b't') => (Class::TransferEncoding, b"transfer-encoding"),
+            (16, b'p') => (Class::HopByHop, b"proxy-connection"),
+            (18, b'p') => (Class::HopByHop, b"proxy-authenticate"),
+            (2, b't') => (Class::HopByHop, b"te"),
+            (7, b't') => (Class::HopByHop, b"trailer"),
+            (7, b'u') => (Class::HopByHop, b"upgrade"),
+            (4, b'd') => (Class::Date, b"date"),
+            (7, b'e') => (Class::Stamp, b"expires"),
+            (13, b'l') => (Class::Stamp, b"last-modified"),
+            (6, b's') => (Class::Server, b"server"),
+            (10, b's') => (Class::SetCookie, b"set-cookie"),
+            (8, b'l') => (Class::Url, b"location"),
+            (16, b'c') => (Class::Url, b"content-location"),
+            (3, b'u') => (Class::Url, b"uri"),
+            (11, b'd') => (Class::Url, b"destination"),
+            _ => return Class::Other,
+        };
+        match name.eq_ignore_ascii_case(full) {
+            true => class,
+            false => Class::Other,
         }
+    }
+
+    fn ends_here(self) -> bool {
+        use Class::{Connection, ContentLength, HopByHop, KeepAlive, TransferEncoding};
+        matches!(
+            self,
+            Connection | KeepAlive | ContentLength | TransferEncoding | HopByHop
+        )
+    }
+}
+
+/// One look over all fields of a head as received, so that most heads need no second one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// A bit for each class that is there.
+    seen: u16,
+    /// The backend says that it closes.
+    closes: bool,
+    /// A date is not in the preferred form.
+    odd_date: bool,
+    /// Fields that Connection names, framing and the like aside.
+    nominated: Vec<Vec<u8>>,
+    /// How long the backend keeps the connection.
+    pub keep_alive: Option<Duration>,
+}
+
+impl Survey {
+    /// Of a list of fields.
+    pub fn of(fields: &Fields) -> Survey {
+        let mut survey = Survey::default();
+        for (name, value) in fields.iter() {
+            let class = Class::of(name);
+            survey.seen |= 1 << class as u16;
+            match class {
+                Class::Connection => survey.take_connection(value),
+                Class::KeepAlive => survey.keep_alive = keep_alive_timeout(value),
+                Class::Date | Class::Stamp => survey.odd_date |= !dates::is_normal(value),
+                _ => {}
+            }
+        }
+        survey
+    }
+
+    /// The backend keeps the connection open. An HTTP/1.0 answer never leaves one that is used again.
+    pub fn persistent(&self, version: Version) -> bool {
+        version == Version::Http11 && !self.closes
+    }
+
+    fn take_connection(&mut self, value: &[u8]) {
+        for token in tokens(value) {
+            if token.eq_ignore_ascii_case(b"close") {
+                self.closes = true;
+            } else if !token.eq_ignore_ascii_case(b"keep-alive") && !is_protected(token) {
+                self.nominated.push(token.to_vec());
+            }
+        }
+    }
+
+    fn has(&self, class: Class) -> bool {
+        self.seen & (1 << class as u16) != 0
     }
 }
 
@@ -39,33 +130,49 @@ pub fn make_public(
     server: &Server,
     req: &Request,
     head: &mut ResponseHead,
+    survey: &Survey,
 ) {
-    let has_body = has_body(&req.head.method, head.status);
+    // Of a HEAD these describe the body that a GET would get.
     let of_head = req.head.method == Method::Head && !matches!(head.status, 204 | 304);
     let old_client = req.head.version == Version::Http10;
-    remove_hop_by_hop(&mut head.fields, |name| {
-        // Of a HEAD these describe the body that a GET would get.
-        of_head
-            && !has_body
-            && (name.eq_ignore_ascii_case(b"Content-Length")
-                || (name.eq_ignore_ascii_case(b"Transfer-Encoding") && !old_client))
+    let mut lengths = 0;
+    remove_hop_by_hop(&mut head.fields, survey, |class| match class {
+        Class::ContentLength => {
+            lengths += 1;
+            of_head && lengths == 1
+        }
+        Class::TransferEncoding => of_head && !old_client,
+        _ => false,
     });
     head.version = Version::Http11;
-    for name in ["Date", "Expires", "Last-Modified"] {
-        let fixed = match head.fields.get(name) {
-            Some(value) if !dates::is_normal(value) => dates::normal(value).into_owned(),
-            _ => continue,
-        };
-        head.fields.set(name, &fixed);
+    if survey.odd_date {
+        for name in ["Date", "Expires", "Last-Modified"] {
+            if let Some(value) = head.fields.get(name) {
+                let fixed = dates::normal(value).into_owned();
+                head.fields.set(name, &fixed);
+            }
+        }
     }
-    own_names(&mut head.fields);
-    rewrite_urls(room, balancing, server, req, &mut head.fields);
-    set_cookies(req, &mut head.fields);
+    own_names(&mut head.fields, survey);
+    if survey.has(Class::Url) {
+        rewrite_urls(room, balancing, server, req, &mut head.fields);
+    }
+    if survey.has(Class::SetCookie) {
+        set_cookies(req, &mut head.fields);
+    }
     add_via(room, server, req, &mut head.fields);
 }
 
+/// An interim response's fields for the client.
+pub fn make_interim(room: &Room, server: &Server, req: &Request, head: &ResponseHead) -> Fields {
+    let mut fields = head.fields.clone();
+    remove_hop_by_hop(&mut fields, &Survey::of(&head.fields), |_| false);
+    add_via(room, server, req, &mut fields);
+    fields
+}
+
 /// `ProxyVia`, with the client's version as httpd has it.
-pub fn add_via(room: &Room, server: &Server, req: &Request, fields: &mut Fields) {
+fn add_via(room: &Room, server: &Server, req: &Request, fields: &mut Fields) {
     if matches!(server.proxy.via, Via::On | Via::Full) {
         let mut via = Vec::new();
         let name = via_name(room, req);
@@ -89,22 +196,18 @@ pub fn via_name(room: &Room, req: &Request) -> String {
     }
 }
 
-/// Removes what concerns one connection only, and what Connection names. `keep` may save framing.
-pub fn remove_hop_by_hop(fields: &mut Fields, keep: impl Fn(&[u8]) -> bool) {
-    let nominated: Vec<Vec<u8>> = fields
-        .get_all("Connection")
-        .flat_map(tokens)
-        .filter(|t| !is_usual(t) && !is_protected(t))
-        .map(<[u8]>::to_vec)
-        .collect();
+/// Removes what concerns one connection only, and what Connection names. `keep` may save some.
+fn remove_hop_by_hop(fields: &mut Fields, survey: &Survey, mut keep: impl FnMut(Class) -> bool) {
     fields.retain(|name, _| {
-        let gone = is_hop_by_hop(name) || nominated.iter().any(|n| n.eq_ignore_ascii_case(name));
-        !gone || keep(name)
+        let class = Class::of(name);
+        match class.ends_here() {
+            true => keep(class),
+            false => !survey
+                .nominated
+                .iter()
+                .any(|n| n.eq_ignore_ascii_case(name)),
+        }
     });
-}
-
-fn is_usual(token: &[u8]) -> bool {
-    token.eq_ignore_ascii_case(b"keep-alive") || token.eq_ignore_ascii_case(b"close")
 }
 
 /// A backend cannot nominate these away: they belong to the message.
@@ -121,21 +224,9 @@ fn is_protected(token: &[u8]) -> bool {
         .any(|n| token.eq_ignore_ascii_case(n.as_bytes()))
 }
 
-fn is_hop_by_hop(name: &[u8]) -> bool {
-    let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-    match name.first().map(u8::to_ascii_lowercase) {
-        Some(b'c') => is("Connection") || is("Content-Length"),
-        Some(b'k') => is("Keep-Alive"),
-        Some(b'p') => is("Proxy-Connection") || is("Proxy-Authenticate"),
-        Some(b't') => is("Transfer-Encoding") || is("TE") || is("Trailer"),
-        Some(b'u') => is("Upgrade"),
-        _ => false,
-    }
-}
-
 /// The backend's Date and Server stand; what it did not send is ours, in front.
-fn own_names(fields: &mut Fields) {
-    let (date, server) = (fields.contains("Date"), fields.contains("Server"));
+fn own_names(fields: &mut Fields, survey: &Survey) {
+    let (date, server) = (survey.has(Class::Date), survey.has(Class::Server));
     if date && server {
         return;
     }
@@ -181,9 +272,6 @@ fn rewrite_urls(
 
 /// Set-Cookie lines stand last, with public domains and paths.
 fn set_cookies(req: &Request, fields: &mut Fields) {
-    if !fields.contains("Set-Cookie") {
-        return;
-    }
     let layer = &req.layer;
     let cookies: Vec<Vec<u8>> = fields
         .get_all("Set-Cookie")
@@ -207,45 +295,52 @@ mod tests {
         fields
     }
 
+    fn without_hops(mut f: Fields) -> Fields {
+        let survey = Survey::of(&f);
+        remove_hop_by_hop(&mut f, &survey, |_| false);
+        f
+    }
+
     #[test]
     fn hop_by_hop_fields_end_here() {
-        let mut f = fields(&[
+        let f = without_hops(fields(&[
             ("Connection", "X-Int, keep-alive"),
             ("Keep-Alive", "timeout=5"),
             ("X-Int", "secret"),
             ("Proxy-Authenticate", "Basic"),
             ("Transfer-Encoding", "chunked"),
+            ("TE", "x"),
+            ("Trailer", "x"),
+            ("upgrade", "h2c"),
+            ("content-length", "1"),
             ("X-Stay", "1"),
-        ]);
-        remove_hop_by_hop(&mut f, |_| false);
+        ]));
         assert_eq!(f.len(), 1);
         assert!(f.contains("X-Stay"));
     }
 
     #[test]
     fn a_backend_cannot_hide_the_content_type() {
-        let mut f = fields(&[
+        let f = without_hops(fields(&[
             ("Connection", "Content-Type"),
             ("Content-Type", "text/html"),
-        ]);
-        remove_hop_by_hop(&mut f, |_| false);
+        ]));
         assert!(f.contains("Content-Type"));
     }
 
     #[test]
-    fn what_the_connection_promised() {
-        let mut head = ResponseHead {
-            status: 200,
-            reason: Vec::new(),
-            version: Version::Http11,
-            fields: fields(&[("Keep-Alive", "timeout=7")]),
-        };
-        let c = Connection::of(&head);
-        assert!(c.persistent && c.timeout == Some(Duration::from_secs(7)));
-        head.version = Version::Http10;
-        assert!(!Connection::of(&head).persistent);
-        head.version = Version::Http11;
-        head.fields.push(b"connection", b"Close");
-        assert!(!Connection::of(&head).persistent);
+    fn one_look_tells_all() {
+        let survey = Survey::of(&fields(&[
+            ("Date", "Sunday, 06-Nov-94 08:49:37 GMT"),
+            ("Keep-Alive", "timeout=7"),
+            ("LOCATION", "/x"),
+        ]));
+        assert!(survey.odd_date && survey.has(Class::Url) && survey.has(Class::Date));
+        assert!(!survey.has(Class::Server) && !survey.has(Class::SetCookie));
+        assert_eq!(survey.keep_alive, Some(Duration::from_secs(7)));
+        assert!(survey.persistent(Version::Http11) && !survey.persistent(Version::Http10));
+        let closing = Survey::of(&fields(&[("connection", "x-a, Close")]));
+        assert!(!closing.persistent(Version::Http11));
+        assert_eq!(closing.nominated, [b"x-a".to_vec()]);
     }
 }
