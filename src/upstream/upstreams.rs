@@ -29,6 +29,8 @@ pub struct Worker {
     pub reslist: Rc<Reslist>,
     /// The value of the Host field for it.
     pub host_field: Vec<u8>,
+    /// Its connections may be used again.
+    pub reuse: bool,
     complained: Cell<Mono>,
     kept_quiet: Cell<u32>,
 }
@@ -49,13 +51,20 @@ pub struct Upstreams {
 impl Worker {
     fn of(w: &settings::Worker) -> Worker {
         let port = (w.port_is_set && w.unix.is_none()).then_some(w.port);
-        Worker::new(&w.params, host_field(&w.host, port))
+        let mut worker = Worker::new(&w.params, host_field(&w.host, port));
+        // As in httpd, one that a `$1` is a part of is used again only when that is said.
+        let said = w.params.written.iter().any(|(key, _)| {
+            ["enablereuse", "disablereuse"].contains(&key.to_ascii_lowercase().as_str())
+        });
+        worker.reuse &= said || !w.name.contains('$');
+        worker
     }
 
     fn new(params: &WorkerParams, host_field: Vec<u8>) -> Worker {
         Worker {
             reslist: Rc::new(Reslist::new(params)),
             host_field,
+            reuse: params.reuse && params.address_ttl != Some(Duration::ZERO),
             complained: Cell::new(Mono(0)),
             kept_quiet: Cell::new(0),
         }

@@ -25,7 +25,6 @@ pub use attempt::spelling;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Duration;
 
 use crate::balancer::Balancing;
 use crate::body::Length;
@@ -81,9 +80,15 @@ impl Proxy {
         body: &mut RequestBody,
     ) -> Result<Answer, Fault> {
         let server = room.settings.server(req.server);
-        let max_forwards = match prologue::check(req, server, !body.is_none())? {
-            Prologue::Answer(answer) => return Ok(answer),
-            Prologue::Forward(n) => n,
+        let max_forwards = match prologue::check(req, server, !body.is_none()) {
+            Ok(Prologue::Answer(answer)) => return Ok(answer),
+            Ok(Prologue::Forward(n)) => n,
+            Err(fault) => {
+                if fault.kind == Kind::Status(400) {
+                    req.overridden_reason = Some(b"Proxy Error".to_vec());
+                }
+                return Err(fault);
+            }
         };
         let relay_expect = body.expects_continue() && req.layer.continue_100 != Some(false);
         // The request keeps it afterwards: logs and error pages look at it.
@@ -121,10 +126,7 @@ impl Proxy {
             worker: own,
             url: None,
             path,
-            // An address that is looked up each time is connected to each time.
-            reuse: worker
-                .map(|w| &w.params)
-                .is_some_and(|p| p.reuse && p.address_ttl != Some(Duration::ZERO)),
+            reuse: own.reuse,
             balanced: false,
         }
     }

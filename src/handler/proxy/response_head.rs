@@ -27,6 +27,7 @@ enum Class {
     Stamp,
     Server,
     SetCookie,
+    ContentType,
     /// Holds a URL that ProxyPassReverse may change.
     Url,
 }
@@ -49,6 +50,7 @@ impl Class {
             (13, b'l') => (Class::Stamp, b"last-modified"),
             (6, b's') => (Class::Server, b"server"),
             (10, b's') => (Class::SetCookie, b"set-cookie"),
+            (12, b'c') => (Class::ContentType, b"content-type"),
             (8, b'l') => (Class::Url, b"location"),
             (16, b'c') => (Class::Url, b"content-location"),
             (3, b'u') => (Class::Url, b"uri"),
@@ -79,6 +81,8 @@ pub struct Survey {
     closes: bool,
     /// A date is not in the preferred form.
     odd_date: bool,
+    /// There is more than one Content-Type.
+    many_types: bool,
     /// Fields that Connection names, framing and the like aside.
     nominated: Vec<Vec<u8>>,
     /// How long the backend keeps the connection.
@@ -91,6 +95,7 @@ impl Survey {
         let mut survey = Survey::default();
         for (name, value) in fields.iter() {
             let class = Class::of(name);
+            survey.many_types |= class == Class::ContentType && survey.has(class);
             survey.seen |= 1 << class as u16;
             match class {
                 Class::Connection => survey.take_connection(value),
@@ -152,6 +157,14 @@ pub fn make_public(
                 head.fields.set(name, &fixed);
             }
         }
+    }
+    if survey.many_types {
+        // Clients disagree on which one counts: like httpd the first.
+        let mut types = 0;
+        head.fields.retain(|name, _| {
+            types += i32::from(Class::of(name) == Class::ContentType);
+            Class::of(name) != Class::ContentType || types == 1
+        });
     }
     own_names(&mut head.fields, survey);
     if survey.has(Class::Url) {
