@@ -1,6 +1,7 @@
 //! muster: a reverse proxy and load balancer that reads Apache httpd's configuration.
 
 pub mod balancer;
+pub mod beacon;
 pub mod body;
 pub mod child;
 pub mod cli;

@@ -14,7 +14,7 @@ const ROOMS: &[(&str, &str)] = &[
     ("expr", "config"),
     ("log", "clock codec config ids sys"),
     ("sys", "clock ids"),
-    ("shm", "clock config ids sys"),
+    ("shm", "clock codec config ids sys"),
     ("balancer", "clock config fault ids shm"),
     ("reactor", "body clock fault ids sys"),
     ("jobs", "clock reactor shm"),
@@ -30,13 +30,14 @@ const ROOMS: &[(&str, &str)] = &[
         "handler",
         "balancer body clock codec config fault ids log reactor request shm sys upstream",
     ),
+    ("beacon", "clock codec config ids jobs log reactor shm sys"),
     (
         "conn",
         "body clock codec config fault ids log reactor request shm sys",
     ),
     (
         "child",
-        "balancer clock codec config conn fault handler ids jobs log reactor request shm supervisor sys upstream",
+        "balancer beacon clock codec config conn fault handler ids jobs log reactor request shm supervisor sys upstream",
     ),
     ("supervisor", "clock config fault ids log shm sys"),
     (
@@ -45,7 +46,7 @@ const ROOMS: &[(&str, &str)] = &[
     ),
     (
         "cli",
-        "child clock config explain ids log shm supervisor sys",
+        "beacon child clock config explain ids log shm supervisor sys",
     ),
     ("main", "child cli supervisor"),
     ("lib", ""),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::accept::{Acceptor, Place};
 use super::watchdog::Watchdog;
 use crate::balancer::Balancing;
+use crate::beacon::Holder;
 use crate::clock;
 use crate::config::settings::Settings;
 use crate::conn::Hub;
@@ -79,7 +80,7 @@ impl Child {
         ));
         let proxy: Box<dyn Handler> =
             Box::new(Proxy::new(Rc::clone(&upstreams), Rc::clone(&balancing)));
-        let status: Box<dyn Handler> = Box::new(Status::new(context.assignment));
+        let status: Box<dyn Handler> = Box::new(Status::new(Rc::clone(&context.assignment)));
         let files: Box<dyn Handler> = Box::new(StaticFiles);
         room.register(vec![
             ("proxy-server", proxy),
@@ -89,6 +90,13 @@ impl Child {
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
         let jobs = Jobs::new(Rc::clone(&context.scoreboard));
         jobs.add(Rc::new(Tidy(balancing)));
+        let assignment = Rc::clone(&context.assignment);
+        jobs.add(Rc::new(Holder::new(
+            Rc::clone(&settings),
+            Rc::clone(&context.scoreboard),
+            assignment,
+            context.beacons,
+        )));
         let place = Place {
             child: context.child,
             generation: context.generation,

@@ -129,3 +129,13 @@ impl Scoreboard {
         }
     }
 }
+
+#[cfg(test)]
+impl Scoreboard {
+    /// Sets status bits, as an administrator would.
+    pub fn change_status_for_tests(&self, row: WorkerRow, bits: u32) {
+        if let Some(slot) = self.slot_of(row) {
+            slot.status.fetch_or(bits, Release);
+        }
+    }
+}

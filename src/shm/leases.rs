@@ -213,3 +213,13 @@ pub(super) fn read_lease(index: u16, slot: &LeaseSlot) -> Option<Lease> {
         announced: (route, slot.announced_factor.load(Relaxed)),
     })
 }
+
+#[cfg(test)]
+impl Scoreboard {
+    /// Leaves a record as a writer that died while it made it would.
+    pub fn tear_lease_for_tests(&self, row: BeaconRow, index: u16) {
+        if let Some(slot) = self.lease_slot(row, index) {
+            slot.state.store(LEASE_WRITING, Release);
+        }
+    }
+}

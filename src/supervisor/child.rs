@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::beacons;
 use super::context::ChildContext;
 use super::daemon;
 use super::estate::Estate;
@@ -63,6 +64,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         children,
         identity,
         sockets,
+        beacons,
         logs,
         board,
         assignment,
@@ -110,6 +112,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         children: if single { 1 } else { children },
         generation: birth.generation,
         listeners: own(sockets)?,
+        beacons: beacons::own(beacons)?,
         nudges,
         watchdog,
         logs,

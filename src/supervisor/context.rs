@@ -32,6 +32,9 @@ pub struct ChildContext {
     /// Listening sockets, non-blocking and shared with the other children. One `Listen` may have
     /// more than one socket: after a move from `127.0.0.1:80` to `*:80` both stay.
     pub listeners: Vec<(ListenNo, OwnedFd)>,
+    /// Sockets for announcements of backends, one for each of `Settings::receivers`, shared with all
+    /// children; only the watchdog's holder reads them. `None`: could not be bound.
+    pub beacons: Vec<Option<OwnedFd>>,
     /// One for each child of the generation, by [`ChildNo`]; made before the first fork and shared
     /// by all of them and by replacements. A child that has more connections than others asks one
     /// of those to accept. Without them (empty) connections are not balanced.

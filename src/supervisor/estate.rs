@@ -8,6 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::beacons::{self, Beacons};
 use super::error::{ALLOW_WRITABLE, StartError};
 use super::listeners::{self, Place, Sockets};
 use crate::config::settings::Settings;
@@ -32,6 +33,9 @@ pub struct Estate {
     pub sockets: Sockets,
     /// Where it was bound, for those who come after.
     pub places: Vec<Place>,
+    /// Sockets for announcements, by receiver; `None`: could not be bound, the watchdog's holder
+    /// tries again.
+    pub beacons: Beacons,
     /// Its logs.
     pub logs: Rc<Logs>,
     /// The table that its children have mapped.
@@ -76,6 +80,7 @@ impl Estate {
         let old = before.serving.map_or(&none, |e| &e.sockets);
         let sockets = listeners::bind(&settings, old, &before.places, before.patience)
             .map_err(StartError::Bind)?;
+        let beacons = beacons::bind(&settings, before.serving, before.patience);
         let logs = Rc::new(Logs::open(&settings)?);
         let children = children(&settings);
         let (board, assignment) = table(&settings, generation, children, before)?;
@@ -96,6 +101,7 @@ impl Estate {
             children,
             identity,
             sockets,
+            beacons,
             logs,
             board,
             assignment: Rc::new(assignment),

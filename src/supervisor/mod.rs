@@ -6,6 +6,7 @@
 //! `estate` is what one generation owns.
 
 pub mod backoff;
+mod beacons;
 mod child;
 pub mod context;
 pub mod control;

@@ -14,4 +14,5 @@ pub mod socket;
 pub mod splice;
 pub mod timezone;
 pub mod transfer;
+pub mod udp;
 pub mod wait;

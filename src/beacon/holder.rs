@@ -1,0 +1,168 @@
+//! The watchdog's holder runs all receivers and senders of its configuration.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::membership::{Joined, Membership};
+use super::receiver::Receiver;
+use super::sender::{FIRST_PAUSE, LONGEST_PAUSE, Sender};
+use crate::config::beacon as config;
+use crate::config::settings::Settings;
+use crate::jobs::Job;
+use crate::reactor::{helper, spawn, timer};
+use crate::shm::{Assignment, BeaconRow, Scoreboard};
+use crate::sys::udp;
+
+/// This child's part in it.
+pub struct Holder {
+    settings: Rc<Settings>,
+    board: Rc<Scoreboard>,
+    assignment: Rc<Assignment>,
+    /// By receiver: what the supervisor bound; `None` where it could not.
+    sockets: RefCell<Vec<Option<OwnedFd>>>,
+    alive: Rc<Cell<bool>>,
+    running: Rc<RefCell<Vec<Rc<Receiver>>>>,
+}
+
+/// How often the job runs where there is no receiver.
+const IDLE: Duration = Duration::from_secs(60);
+
+impl Holder {
+    /// `sockets`: one for each of `Settings::receivers`.
+    pub fn new(
+        settings: Rc<Settings>,
+        board: Rc<Scoreboard>,
+        assignment: Rc<Assignment>,
+        sockets: Vec<Option<OwnedFd>>,
+    ) -> Holder {
+        Holder {
+            settings,
+            board,
+            assignment,
+            sockets: RefCell::new(sockets),
+            alive: Rc::new(Cell::new(false)),
+            running: Rc::default(),
+        }
+    }
+
+    fn start_receiver(&self, receiver: &config::Receiver, row: BeaconRow, socket: UdpSocket) {
+        let membership = receiver.balancer.as_ref().map(|balancer| {
+            Membership::new(
+                Rc::clone(&self.board),
+                row,
+                balancer.name.clone(),
+                self.joined(balancer),
+                receiver.timeout,
+                receiver.max_skew,
+            )
+        });
+        let board = Rc::clone(&self.board);
+        let alive = Rc::clone(&self.alive);
+        match Receiver::start(receiver, socket, board, row, membership, alive) {
+            Ok(started) => self.running.borrow_mut().push(started),
+            Err(e) => {
+                log::error!(target: "proxy_beacon", "cannot listen for beacons on {}: {e}", receiver.place);
+            }
+        }
+    }
+
+    fn joined(&self, balancer: &config::BeaconBalancer) -> Option<Joined> {
+        let no = balancer.no?;
+        let members = &self.settings.balancer(no).members;
+        Some(Joined {
+            row: self.assignment.balancer(no)?,
+            configured: members
+                .iter()
+                .filter_map(|&m| self.assignment.worker(m))
+                .collect(),
+            grown: self.assignment.grown(no).to_vec(),
+        })
+    }
+
+    fn clone_for(&self) -> Holder {
+        Holder {
+            settings: Rc::clone(&self.settings),
+            board: Rc::clone(&self.board),
+            assignment: Rc::clone(&self.assignment),
+            sockets: RefCell::default(),
+            alive: Rc::clone(&self.alive),
+            running: Rc::clone(&self.running),
+        }
+    }
+}
+
+impl Job for Holder {
+    fn name(&self) -> &'static str {
+        "beacons"
+    }
+
+    fn interval(&self) -> Duration {
+        match self.settings.receivers.is_empty() {
+            true => IDLE,
+            false => config::SLICE,
+        }
+    }
+
+    fn begin(&self) {
+        self.alive.set(true);
+        let mut sockets = std::mem::take(&mut *self.sockets.borrow_mut()).into_iter();
+        for (i, receiver) in self.settings.receivers.iter().enumerate() {
+            let socket = sockets.next().flatten().map(UdpSocket::from);
+            let Some(row) = self.assignment.receiver(i) else {
+                continue;
+            };
+            match socket {
+                Some(socket) => self.start_receiver(receiver, row, socket),
+                None => spawn(bind_later(self.clone_for(), i, row)),
+            }
+        }
+        for (i, sender) in self.settings.senders.iter().enumerate() {
+            if let Some(row) = self.assignment.sender(i) {
+                let alive = Rc::clone(&self.alive);
+                Sender::start(sender.clone(), Rc::clone(&self.board), row, alive);
+            }
+        }
+    }
+
+    fn run(&self) {
+        for receiver in &*self.running.borrow() {
+            receiver.tick();
+        }
+    }
+
+    /// Nothing is read or sent from now on: this child drains.
+    fn end(&self) {
+        self.alive.set(false);
+        self.running.borrow_mut().clear();
+    }
+}
+
+/// The supervisor could not bind it: tries again, less and less often.
+async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
+    let receiver = holder.settings.receivers[index].clone();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        timer::sleep(pause).await;
+        if !holder.alive.get() {
+            return;
+        }
+        let place = receiver.place.clone();
+        let bound: io::Result<OwnedFd> = helper(move || udp::bind(&place.host, place.port)).await;
+        match bound {
+            Ok(fd) => return holder.start_receiver(&receiver, row, UdpSocket::from(fd)),
+            Err(e) => {
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                log::error!(
+                    target: "proxy_beacon",
+                    "cannot listen for beacons on {}: {e}; next try in {} s",
+                    receiver.place,
+                    pause.as_secs()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A socket that announcements come in by.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::rc::Rc;
+
+use super::membership::Membership;
+use super::throttle::Throttle;
+use crate::clock;
+use crate::codec::beacon::{Announcement, LONGEST, MacPolicy, Reach, Refusal, Verifier};
+use crate::config::beacon as config;
+use crate::log;
+use crate::reactor::source::Source;
+use crate::reactor::spawn;
+use crate::reactor::task::yield_now;
+use crate::shm::{BeaconRow, Scoreboard};
+use crate::sys::udp;
+
+/// Datagrams read before the loop's other tasks have their turn: well below a millisecond.
+const AT_ONCE: usize = 32;
+/// Of a socket that never runs empty so many datagrams are read before leases are looked at: more
+/// than its queue holds, so that all that had arrived by then was seen.
+const QUEUE: u64 = 4096;
+
+/// A receiver while this child is the holder.
+pub(super) struct Receiver {
+    // Before the socket: taken out of the loop, then closed.
+    source: Source,
+    socket: UdpSocket,
+    board: Rc<Scoreboard>,
+    row: BeaconRow,
+    verifier: Verifier,
+    /// `None`: announcements are only logged.
+    membership: Option<RefCell<Membership>>,
+    throttle: RefCell<Throttle>,
+    alive: Rc<Cell<bool>>,
+    /// Read since the leases were last looked at.
+    read: Cell<u64>,
+}
+
+impl Receiver {
+    /// Takes over, and starts the task that reads as long as `alive` says.
+    ///
+    /// # Errors
+    /// When the socket cannot be watched.
+    pub fn start(
+        settings: &config::Receiver,
+        socket: UdpSocket,
+        board: Rc<Scoreboard>,
+        row: BeaconRow,
+        membership: Option<Membership>,
+        alive: Rc<Cell<bool>>,
+    ) -> io::Result<Rc<Receiver>> {
+        socket.set_nonblocking(true)?;
+        let address = socket.local_addr()?;
+        let source = Source::new(socket.as_raw_fd())?;
+        let max_skew = i64::try_from(settings.max_skew.as_micros()).unwrap_or(i64::MAX);
+        let receiver = Rc::new(Receiver {
+            source,
+            socket,
+            board,
+            row,
+            verifier: Verifier {
+                keys: settings.keys.clone(),
+                policy: settings.policy,
+                max_skew,
+            },
+            membership: membership.map(RefCell::new),
+            throttle: RefCell::default(),
+            alive,
+            read: Cell::new(0),
+        });
+        log::notice(
+            "proxy_beacon",
+            &format!("listening for beacons on {address}"),
+        );
+        if settings.balancer.is_none() {
+            ::log::warn!(target: "proxy_beacon", "no ProxyBeaconBalancer at {}: beacons will be logged only", settings.span);
+        }
+        if settings.policy == MacPolicy::Any {
+            ::log::warn!(target: "proxy_beacon", "ProxyBeaconMac any at {}: 64-bit MACs (siphash) are accepted", settings.span);
+        }
+        if let Some(m) = &receiver.membership {
+            m.borrow_mut().take_over(clock::now());
+        }
+        spawn(Rc::clone(&receiver).follow());
+        Ok(receiver)
+    }
+
+    async fn follow(self: Rc<Self>) {
+        loop {
+            poll_fn(|_| self.source.poll_read_ready()).await;
+            if !self.alive.get() {
+                return;
+            }
+            if !self.read_some() {
+                yield_now().await;
+            }
+        }
+    }
+
+    /// Reads a few datagrams; true when there are no more.
+    fn read_some(&self) -> bool {
+        // Larger than what is allowed, so that what is cut is seen to be too long.
+        let mut buffer = [0; LONGEST + 64];
+        for _ in 0..AT_ONCE {
+            match self.socket.recv_from(&mut buffer) {
+                Ok((n, from)) => self.datagram(&buffer[..n], from),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    self.source.clear_readable();
+                    return true;
+                }
+                // Somebody's ICMP, or an interruption: not the end of the socket.
+                Err(_) => {}
+            }
+            self.read.set(self.read.get() + 1);
+        }
+        false
+    }
+
+    fn datagram(&self, bytes: &[u8], from: SocketAddr) {
+        let verdict = self.verifier.judge(bytes, clock::wall().0);
+        let outcome = verdict.and_then(|a| self.announcement(&a, from));
+        match outcome {
+            Ok(()) => self.board.count_accepted(self.row, clock::wall()),
+            Err(Refusal::Empty) => {}
+            Err(why) => {
+                let sender = from.to_string();
+                self.board
+                    .count_dropped(self.row, why as u8, &sender, clock::wall());
+                let line = self.throttle.borrow_mut().dropped(why, clock::now());
+                if let Some(line) = line {
+                    // Nothing of what was sent: whoever sent it may not have the key.
+                    ::log::warn!(target: "proxy_beacon", "{line}, from {sender}");
+                }
+            }
+        }
+    }
+
+    fn announcement(&self, a: &Announcement<'_>, from: SocketAddr) -> Result<(), Refusal> {
+        if let Some(origin) = &a.origin {
+            match origin.reach() {
+                Reach::Elsewhere => {}
+                // Such a URL means the machine that uses it: only a sender on this one may say it.
+                Reach::ThisMachine if from.ip().to_canonical().is_loopback() => {}
+                Reach::ThisMachine | Reach::Nowhere => return Err(Refusal::Url),
+            }
+        }
+        ::log::info!(target: "proxy_beacon", "received: {}", a.text.escape_ascii());
+        match (&self.membership, &a.origin) {
+            (Some(m), Some(origin)) => m.borrow_mut().accept(origin, a, clock::now()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Once a slice: whoever is silent for too long is evicted.
+    pub fn tick(&self) {
+        // After a pause of the machine what waits in the socket counts before silence does.
+        let empty = self.read_some();
+        if !empty && self.read.get() < QUEUE {
+            return;
+        }
+        self.read.set(0);
+        if let Some(m) = &self.membership {
+            m.borrow_mut().sweep(clock::now());
+        }
+        if let Ok(n) = udp::dropped(&self.socket) {
+            self.board.set_overflows(self.row, u64::from(n));
+        }
+    }
+}

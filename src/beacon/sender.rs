@@ -1,0 +1,198 @@
+//! This server announces itself to proxies.
+
+use std::cell::{Cell, RefCell};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::clock::{self, Mono};
+use crate::codec::beacon::{Fields, Signer};
+use crate::config::beacon::{self as config, HostPort};
+use crate::log;
+use crate::reactor::{helper, spawn, timer};
+use crate::shm::{BeaconRow, Scoreboard};
+
+/// A name that takes longer than this to look up counts as not found.
+const LOOKUP: Duration = Duration::from_secs(5);
+/// How often a name is looked up again.
+const AGAIN: Duration = Duration::from_secs(60);
+/// Pauses after a failure, doubled up to the last.
+pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(30);
+/// See `FIRST_PAUSE`.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+/// A sender while this child is the holder.
+pub(super) struct Sender {
+    settings: config::Sender,
+    board: Rc<Scoreboard>,
+    row: BeaconRow,
+    signer: Signer,
+    targets: Vec<Target>,
+    alive: Rc<Cell<bool>>,
+    complained: Cell<Mono>,
+}
+
+#[derive(Default)]
+struct Target {
+    open: RefCell<Option<(SocketAddr, UdpSocket)>>,
+    /// Opened, and not told of anything yet.
+    fresh: Cell<bool>,
+}
+
+impl Sender {
+    /// Starts the tasks that announce and look names up, as long as `alive` says.
+    pub fn start(
+        settings: config::Sender,
+        board: Rc<Scoreboard>,
+        row: BeaconRow,
+        alive: Rc<Cell<bool>>,
+    ) {
+        let sender = Rc::new(Sender {
+            signer: Signer {
+                key: settings.key.clone(),
+                algorithm: settings.algorithm,
+            },
+            targets: settings.targets.iter().map(|_| Target::default()).collect(),
+            settings,
+            board,
+            row,
+            alive,
+            complained: Cell::new(Mono(0)),
+        });
+        for index in 0..sender.targets.len() {
+            spawn(Rc::clone(&sender).keep_open(index));
+        }
+        spawn(sender.announce());
+    }
+
+    async fn announce(self: Rc<Self>) {
+        let mut due = Mono(0);
+        while self.alive.get() {
+            let open = self.targets.iter().any(|t| t.open.borrow().is_some());
+            let fresh = self.targets.iter().any(|t| t.fresh.get());
+            if open && (fresh || clock::now() >= due) {
+                self.send();
+                due = clock::now() + jittered(self.settings.interval);
+            }
+            timer::sleep(config::SLICE.min(self.settings.interval)).await;
+        }
+    }
+
+    /// The same datagram to each target that is open.
+    fn send(&self) {
+        let (ts, seq) = self.board.next_stamp(self.row, clock::wall());
+        let bytes = self.signer.datagram(&Fields {
+            origin: self.settings.advertise.as_ref(),
+            host: &self.settings.name,
+            pid: std::process::id(),
+            seq,
+            ts,
+            ..Fields::default()
+        });
+        for target in &self.targets {
+            target.fresh.set(false);
+            let Some((address, socket)) = &*target.open.borrow() else {
+                continue;
+            };
+            if let Err(e) = socket.send_to(&bytes, address)
+                && (self.complained.get() == Mono(0)
+                    || clock::now().since(self.complained.get()) >= Duration::from_secs(1))
+            {
+                self.complained.set(clock::now());
+                ::log::warn!(target: "proxy_beacon", "announcement to {address} could not be sent: {e}");
+            }
+        }
+    }
+
+    /// Opens a target's socket, and follows its name to other addresses.
+    async fn keep_open(self: Rc<Self>, index: usize) {
+        let place = &self.settings.targets[index];
+        let target = &self.targets[index];
+        let mut pause = FIRST_PAUSE;
+        while self.alive.get() {
+            let wait = match resolve(place).await.and_then(|to| Ok((to, open(to)?))) {
+                Ok((address, socket)) => {
+                    let before = target.open.borrow().as_ref().map(|(a, _)| *a);
+                    if before != Some(address) {
+                        log::notice("proxy_beacon", &format!("beaconing to {address}"));
+                        *target.open.borrow_mut() = Some((address, socket));
+                        target.fresh.set(true);
+                    }
+                    if place.host.parse::<IpAddr>().is_ok() {
+                        return;
+                    }
+                    pause = FIRST_PAUSE;
+                    AGAIN
+                }
+                Err(e) => {
+                    ::log::error!(target: "proxy_beacon", "cannot announce to {place}: {e}; next try in {} s", pause.as_secs());
+                    let wait = pause;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    wait
+                }
+            };
+            timer::sleep(wait).await;
+        }
+    }
+}
+
+/// The first address of a name, looked up beside the loop.
+async fn resolve(place: &HostPort) -> io::Result<SocketAddr> {
+    if let Ok(ip) = place.host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, place.port));
+    }
+    let (host, port) = (place.host.clone(), place.port);
+    let found = timer::timeout(
+        LOOKUP,
+        helper(move || {
+            (host.as_str(), port)
+                .to_socket_addrs()?
+                .next()
+                .ok_or_else(no_address)
+        }),
+    );
+    match found.await {
+        Ok(result) => result,
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the name was not found in time",
+        )),
+    }
+}
+
+fn no_address() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "the name has no address")
+}
+
+/// An unbound socket of the address's family.
+pub(super) fn open(to: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr = match to {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Up to a tenth earlier, so that many senders that began together spread.
+pub(super) fn jittered(interval: Duration) -> Duration {
+    let random = RandomState::new().hash_one(0) % 1000;
+    interval - interval / 10 * random as u32 / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_never_delays() {
+        let interval = Duration::from_secs(5);
+        for _ in 0..1000 {
+            let j = jittered(interval);
+            assert!(j <= interval && j >= interval * 9 / 10, "{j:?}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Sockets for announcements of backends: bound here and inherited by every generation, so that what
+//! waits in one is lost neither at a reload nor when its reader dies.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::estate::Estate;
+use crate::clock;
+use crate::config::beacon::{HostPort, Receiver};
+use crate::config::settings::Settings;
+use crate::sys::udp;
+
+/// A bound socket, shared by the generations that use it.
+#[derive(Debug)]
+pub struct BeaconSocket {
+    place: HostPort,
+    fd: OwnedFd,
+}
+
+/// By receiver.
+pub type Beacons = Vec<Option<Rc<BeaconSocket>>>;
+
+/// Keeps the sockets whose address stays, and binds the others. An address that cannot be had is no
+/// reason not to start: it is said, and the watchdog's holder tries again.
+pub fn bind(settings: &Settings, serving: Option<&Estate>, patience: Duration) -> Beacons {
+    let old = serving.map_or(&[][..], |e| &e.beacons);
+    let kept = |r: &Receiver| {
+        let mut sockets = old.iter().flatten();
+        sockets.find(|s| s.place == r.place).cloned()
+    };
+    settings
+        .receivers
+        .iter()
+        .map(|r| kept(r).or_else(|| bind_new(r, patience)))
+        .collect()
+}
+
+fn bind_new(receiver: &Receiver, patience: Duration) -> Option<Rc<BeaconSocket>> {
+    let place = receiver.place.clone();
+    let until = clock::read_mono() + patience;
+    loop {
+        match udp::bind(&place.host, place.port) {
+            Ok(fd) => return Some(Rc::new(BeaconSocket { place, fd })),
+            // The children of a supervisor that was killed let go of it in a moment.
+            Err(e) if e.raw_os_error() == Some(libc::EADDRINUSE) && clock::read_mono() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(e) => {
+                ::log::error!(
+                    target: "proxy_beacon",
+                    "cannot listen for beacons on {place} (ProxyBeaconListen at {}): {e}; next try in 30 s",
+                    receiver.span
+                );
+                return None;
+            }
+        }
+    }
+}
+
+/// The sockets as a child's own descriptors.
+pub fn own(beacons: Beacons) -> io::Result<Vec<Option<OwnedFd>>> {
+    let own = |socket: Rc<BeaconSocket>| match Rc::try_unwrap(socket) {
+        Ok(s) => Ok(s.fd),
+        Err(shared) => shared.fd.try_clone(),
+    };
+    beacons
+        .into_iter()
+        .map(|s| s.map(own).transpose())
+        .collect()
+}

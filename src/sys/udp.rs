@@ -1,0 +1,109 @@
+//! Datagram sockets: bound by the supervisor, inherited by children.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// How much a socket shall hold while nobody reads it (a reload, a change of the holder); the
+/// system's `net.core.rmem_max` may allow less.
+const QUEUE: usize = 1 << 20;
+
+/// Binds a non-blocking socket that is closed on exec. `host`: an address, a name (looked up here,
+/// which may block), or empty for all addresses of both families. The port is not shared: a second
+/// instance is refused instead of stealing datagrams.
+///
+/// # Errors
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, or what the look-up says.
+pub fn bind(host: &str, port: u16) -> io::Result<OwnedFd> {
+    if host.is_empty() {
+        let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+        return match bind_to(any, true) {
+            Err(e)
+                if matches!(
+                    e.raw_os_error(),
+                    Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL)
+                ) =>
+            {
+                bind_to(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)), false)
+            }
+            other => other,
+        };
+    }
+    let address = match host.parse::<IpAddr>() {
+        Ok(ip) => SocketAddr::new(ip, port),
+        Err(_) => (host, port)
+            .to_socket_addrs()?
+            .next()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))?,
+    };
+    bind_to(address, false)
+}
+
+fn bind_to(address: SocketAddr, dual: bool) -> io::Result<OwnedFd> {
+    let kind = Type::DGRAM.nonblocking().cloexec();
+    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!dual)?;
+    }
+    // What the system does not allow is cut, not refused.
+    let _ = socket.set_recv_buffer_size(QUEUE);
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}
+
+/// How many datagrams the socket has dropped because its queue was full.
+///
+/// # Errors
+/// Of `getsockopt(SO_MEMINFO)` (Linux 4.12 and later).
+#[allow(unsafe_code)]
+pub fn dropped(socket: &impl AsFd) -> io::Result<u32> {
+    /// `SK_MEMINFO_DROPS` of linux/sock_diag.h.
+    const DROPS: usize = 8;
+    let mut info = [0u32; 16];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the descriptor is open as long as it is borrowed; the kernel writes at most `length`
+    // bytes into `info`, which has that size, and the new length into `length`.
+    let rc = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if rc == 0 {
+        Ok(info[DROPS])
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn a_full_queue_is_counted_and_a_port_is_not_shared() {
+        let fd = bind("127.0.0.1", 0).unwrap();
+        let receiver = UdpSocket::from(fd);
+        let address = receiver.local_addr().unwrap();
+        assert!(bind("127.0.0.1", address.port()).is_err());
+        assert_eq!(dropped(&receiver).unwrap(), 0);
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..20_000 {
+            let _ = sender.send_to(&[0; 100], address);
+        }
+        assert!(dropped(&receiver).unwrap() > 0);
+    }
+
+    #[test]
+    fn names_and_all_addresses() {
+        assert!(bind("localhost", 0).is_ok());
+        assert!(bind("", 0).is_ok());
+        assert!(bind("192.0.2.1", 0).is_err());
+    }
+}
