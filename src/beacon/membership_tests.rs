@@ -1,3 +1,5 @@
+//! Leases on a real table, with the time made by hand.
+
 use std::path::PathBuf;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Datagrams, good and bad.
+//! All vectors, the own fields, and mutated datagrams.
 
 use std::collections::HashMap;
 

@@ -1,0 +1,429 @@
+//! Backends that announce themselves, end to end: they join, leave, return; the reader of their
+//! datagrams is killed; what is forged, replayed or too much has no effect.
+
+mod common;
+
+use std::fs;
+use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use common::server::is_muster;
+use common::{Backend, Server, eventually, free_port, get, wait_for};
+use hmac::{Hmac, KeyInit, Mac};
+use muster::shm::{BeaconInfo, ChildInfo, status};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sha2::Sha256;
+
+const KEY: [u8; 16] = *b"0123456789abcdef";
+const SECRET: &str = "hex:30313233343536373839616263646566";
+
+/// A peer that knows the format and nothing of the project.
+struct Peer {
+    socket: UdpSocket,
+    to: u16,
+    key: [u8; 16],
+    last: i64,
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    since.as_micros() as i64
+}
+
+impl Peer {
+    fn new(to: u16) -> Peer {
+        Peer {
+            socket: UdpSocket::bind("127.0.0.1:0").unwrap(),
+            to,
+            key: KEY,
+            last: 0,
+        }
+    }
+
+    fn sign(&self, text: &str) -> Vec<u8> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).unwrap();
+        mac.update(text.as_bytes());
+        let digits: String = mac
+            .finalize()
+            .into_bytes()
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
+        format!("{text} mac={digits}").into_bytes()
+    }
+
+    fn text(&mut self, url: &str, more: &str) -> String {
+        self.last = now().max(self.last + 1);
+        format!(
+            "BEACON url={url} host=peer pid=1 seq=1 ts={}{more}",
+            self.last
+        )
+    }
+
+    fn send(&self, bytes: &[u8]) {
+        self.socket.send_to(bytes, ("127.0.0.1", self.to)).unwrap();
+    }
+
+    /// Announces a backend on this machine; the datagram, to send it again.
+    fn announce(&mut self, port: u16, more: &str) -> Vec<u8> {
+        let text = self.text(&format!("http://127.0.0.1:{port}"), more);
+        let bytes = self.sign(&text);
+        self.send(&bytes);
+        bytes
+    }
+}
+
+fn conf(beacon: u16, growth: u16, timeout: &str, more: &str) -> String {
+    format!(
+        "Listen 127.0.0.1:@PORT@\nStartServers 3\nLogLevel info\n\
+         <Proxy balancer://c>\nProxySet growth={growth}\n</Proxy>\nProxyPass / balancer://c/\n\
+         ProxyBeaconListen 127.0.0.1:{beacon}\nProxyBeaconBalancer c\nProxyBeaconSecret {SECRET}\n\
+         ProxyBeaconTimeout {timeout}\n{more}\n"
+    )
+}
+
+/// A port for datagrams that no test of this program has.
+fn udp_port() -> u16 {
+    wait_for("a free port for datagrams", || {
+        let port = free_port();
+        UdpSocket::bind(("127.0.0.1", port)).ok().map(|_| port)
+    })
+}
+
+/// The members with their status, as `PORT Init Bcn Ok`.
+fn members(server: &Server) -> Vec<String> {
+    let mut list: Vec<String> = server.scoreboard().balancers[0]
+        .members
+        .iter()
+        .map(|m| {
+            let port = m.name.rsplit(':').next().unwrap();
+            format!("{port} {}", status::text(m.status).trim_end())
+        })
+        .collect();
+    list.sort();
+    list
+}
+
+fn is_member(server: &Server, port: u16) -> bool {
+    members(server).contains(&format!("{port} Init Bcn Ok"))
+}
+
+fn receiver(server: &Server) -> BeaconInfo {
+    server.scoreboard().beacons.remove(0)
+}
+
+fn drops(server: &Server, reason: &str) -> u64 {
+    use muster::codec::beacon::Refusal;
+    let reason = Refusal::ALL.iter().find(|r| r.text() == reason).unwrap();
+    receiver(server).drops[*reason as usize]
+}
+
+fn holder(server: &Server) -> ChildInfo {
+    wait_for("a child is the watchdog", || {
+        let table = server.scoreboard();
+        table
+            .children
+            .into_iter()
+            .find(|c| c.watchdog && is_muster(c.pid))
+    })
+}
+
+fn bodies(server: &Server, n: usize) -> Vec<String> {
+    let body = |_| {
+        let r = get(server.port, "/x").unwrap();
+        assert_eq!(r.status, 200, "{}", server.story());
+        r.text().chars().take(1).collect()
+    };
+    (0..n).map(body).collect()
+}
+
+#[test]
+fn backends_join_share_leave_and_return() {
+    let backends: Vec<_> = ["a", "b", "c"].map(Backend::start).into();
+    let beacon = udp_port();
+    let server = Server::start(&conf(beacon, 4, "2", ""));
+    assert_eq!(
+        get(server.port, "/").unwrap().status,
+        503,
+        "nobody is there yet"
+    );
+    let mut peer = Peer::new(beacon);
+    for b in &backends {
+        peer.announce(b.port, "");
+    }
+    eventually("all joined", || {
+        backends.iter().all(|b| is_member(&server, b.port))
+    });
+    let all = bodies(&server, 30);
+    for name in ["a", "b", "c"] {
+        assert_eq!(all.iter().filter(|b| *b == name).count(), 10, "{all:?}");
+    }
+    // One falls silent.
+    let began = Instant::now();
+    eventually("it is evicted", || {
+        for b in &backends[..2] {
+            peer.announce(b.port, "");
+        }
+        members(&server).contains(&format!("{} Init Dis Bcn", backends[2].port))
+    });
+    assert!(
+        began.elapsed() >= Duration::from_millis(1500),
+        "not before its time"
+    );
+    assert!(!bodies(&server, 12).contains(&"c".to_string()));
+    peer.announce(backends[2].port, "");
+    eventually("it is back", || is_member(&server, backends[2].port));
+    // One leaves by its own word, and comes back by another.
+    peer.announce(backends[0].port, " state=leaving");
+    eventually("it left", || !is_member(&server, backends[0].port));
+    peer.announce(backends[0].port, "");
+    eventually("it is back", || is_member(&server, backends[0].port));
+    assert_eq!(server.count_log("added backend"), 3);
+    assert!(
+        !server.error_log().contains("0123456789"),
+        "no secret in the log"
+    );
+}
+
+#[test]
+fn a_killed_reader_loses_no_announcement_and_no_lease() {
+    let backends: Vec<_> = ["a", "b"].map(Backend::start).into();
+    let (a, b) = (backends[0].port, backends[1].port);
+    let beacon = udp_port();
+    let server = Server::start(&conf(beacon, 4, "5", ""));
+    let first = holder(&server).pid;
+    let mut peer = Peer::new(beacon);
+    let old = peer.announce(a, "");
+    eventually("the first joined", || is_member(&server, a));
+    let heard = Instant::now();
+    // Nobody reads while the reader is dead, and still nothing is lost.
+    kill(Pid::from_raw(first), Signal::SIGKILL).unwrap();
+    let killed = Instant::now();
+    peer.announce(b, "");
+    eventually("the other joined", || is_member(&server, b));
+    assert!(
+        killed.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        killed.elapsed()
+    );
+    assert_ne!(holder(&server).pid, first);
+    server.wait_log("took over 1 existing member(s) (1 with a current lease)");
+    // What was heard before is a replay after it, and no sign of life.
+    peer.send(&old);
+    eventually("the replay is counted", || {
+        drops(&server, "replayed/reordered ts") == 1
+    });
+    eventually("the first is evicted", || {
+        peer.announce(b, "");
+        !is_member(&server, a)
+    });
+    let lived = heard.elapsed();
+    assert!(lived >= Duration::from_secs(4), "evicted early: {lived:?}");
+    assert!(lived < Duration::from_secs(9), "kept late: {lived:?}");
+    assert!(is_member(&server, b));
+    peer.announce(a, "");
+    eventually("the first is back", || is_member(&server, a));
+}
+
+#[test]
+fn a_reload_keeps_members_leases_and_what_waits_in_the_socket() {
+    let backends: Vec<_> = ["a", "b"].map(Backend::start).into();
+    let (a, b) = (backends[0].port, backends[1].port);
+    let beacon = udp_port();
+    let server = Server::start(&conf(beacon, 4, "30", ""));
+    let mut peer = Peer::new(beacon);
+    let old = peer.announce(a, " route=r1 loadfactor=2.5");
+    eventually("it joined", || is_member(&server, a));
+    server.graceful();
+    peer.announce(b, "");
+    eventually("the other joined", || is_member(&server, b));
+    assert!(is_member(&server, a));
+    let m = server.scoreboard().balancers[0].members[0].clone();
+    assert_eq!((m.route.as_str(), m.load_factor), ("r1", 250));
+    assert_eq!(bodies(&server, 7).len(), 7);
+    // Also into a larger table.
+    server.configure(&conf(beacon, 90, "30", ""));
+    server.graceful();
+    eventually("the new generation reads", || {
+        peer.send(&old);
+        drops(&server, "replayed/reordered ts") > 0
+    });
+    assert!(is_member(&server, a) && is_member(&server, b));
+    assert_eq!(bodies(&server, 7).len(), 7);
+}
+
+#[test]
+fn what_is_not_right_has_no_effect_and_is_counted() {
+    let beacon = udp_port();
+    let server = Server::start(&conf(beacon, 4, "30", ""));
+    holder(&server);
+    let mut peer = Peer::new(beacon);
+    let mut stranger = Peer::new(beacon);
+    stranger.key = *b"another key 1234";
+    let url = "http://127.0.0.1:1";
+    let signed = |text: &str| peer.sign(text);
+    let ts = now();
+    let with = |more: &str| signed(&format!("BEACON url={url} ts={ts}{more}"));
+    let other = |url: &str| signed(&format!("BEACON url={url} ts={ts}"));
+    let mut tampered = other(url);
+    tampered[12] ^= 1;
+    let mut short = other(url);
+    short.pop();
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        (
+            "mac mismatch",
+            stranger.sign(&format!("BEACON url={url} ts={ts}")),
+        ),
+        ("mac mismatch", tampered),
+        ("bad mac length", short),
+        ("no mac", format!("BEACON url={url} ts={ts}").into_bytes()),
+        (
+            "mac algorithm not accepted",
+            format!("BEACON url={url} ts={ts} mac=0123456789abcdef").into_bytes(),
+        ),
+        (
+            "oversized datagram",
+            with(&format!(" pad={}", "x".repeat(2000))),
+        ),
+        ("oversized datagram", vec![b'x'; 60_000]),
+        ("nul in datagram", with(" a=\0")),
+        ("bad format", with("  a=1")),
+        ("bad format", with(" url=http://x")),
+        ("bad format", signed(&format!("beacon url={url} ts={ts}"))),
+        ("no ts", signed(&format!("BEACON url={url}"))),
+        ("bad ts", signed(&format!("BEACON url={url} ts=-5"))),
+        (
+            "stale timestamp",
+            signed(&format!("BEACON url={url} ts={}", ts - 31_000_000)),
+        ),
+        (
+            "stale timestamp",
+            signed(&format!("BEACON url={url} ts={}", ts + 31_000_000)),
+        ),
+        ("unacceptable url", other("http://127.0.0.1:1/path")),
+        ("unacceptable url", other("balancer://c")),
+        ("unacceptable url", other("http://169.254.169.254")),
+        ("unacceptable url", other("http://u@h")),
+        ("bad route", with(&format!(" route={}", "r".repeat(64)))),
+        ("bad loadfactor", with(" loadfactor=101")),
+        ("bad state", with(" state=gone")),
+    ];
+    for (reason, bytes) in cases {
+        let before = drops(&server, reason);
+        peer.send(&bytes);
+        eventually(&format!("{reason} is counted"), || {
+            drops(&server, reason) == before + 1
+        });
+    }
+    peer.send(b"");
+    assert!(members(&server).is_empty());
+    let log = server.error_log();
+    assert!(
+        !log.contains("pad=xxx") && !log.contains("beacon url="),
+        "{log}"
+    );
+    let last = receiver(&server).last_drop.unwrap();
+    assert!(last.2.starts_with("127.0.0.1:"), "{last:?}");
+    // And one that is right.
+    let b = Backend::start("a");
+    peer.announce(b.port, "");
+    eventually("it joined", || is_member(&server, b.port));
+}
+
+#[test]
+fn a_flood_is_bounded_in_log_and_memory_and_the_right_ones_come_through() {
+    let backend = Backend::start("a");
+    let beacon = udp_port();
+    let server = Server::start(&conf(beacon, 2, "30", ""));
+    holder(&server);
+    let mut peer = Peer::new(beacon);
+    let garbage = [b"BEACON url=http://h ts=1 mac=".as_slice(), &[b'0'; 64]].concat();
+    for i in 0..20_000 {
+        peer.send(&garbage);
+        if i % 4000 == 3999 {
+            peer.announce(backend.port, "");
+        }
+    }
+    eventually("it joined", || {
+        peer.announce(backend.port, "");
+        is_member(&server, backend.port)
+    });
+    assert_eq!(get(server.port, "/").unwrap().status, 200);
+    let r = receiver(&server);
+    assert!(r.dropped() + r.overflows > 1000, "{r:?}");
+    // One line a second: this took some seconds at most.
+    assert!(server.count_log("announcement(s) (last: mac mismatch)") < 60);
+    // More backends than records: all others are untouched.
+    for i in 0..400 {
+        let text = peer.text(&format!("http://10.1.{}.{}", i / 250, i % 250), "");
+        peer.send(&peer.sign(&text));
+        if i % 50 == 0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    eventually("the table is full", || {
+        let text = peer.text("http://10.9.9.9", "");
+        peer.send(&peer.sign(&text));
+        drops(&server, "member table full") > 0
+    });
+    assert_eq!(receiver(&server).leases.len(), 256);
+    assert!(is_member(&server, backend.port));
+    assert_eq!(members(&server).len(), 2);
+}
+
+#[test]
+fn a_muster_announces_itself_to_another() {
+    let beacon = udp_port();
+    let secret = "ProxyBeaconSecret \"new secret\"\n";
+    let front = Server::start(&conf(beacon, 4, "2", "").replace(
+        &format!("ProxyBeaconSecret {SECRET}\n"),
+        &format!("{secret}ProxyBeaconSecret {SECRET}\n"),
+    ));
+    for key in ["\"new secret\"", SECRET] {
+        let mut back = Server::prepare(&format!(
+            "Listen 127.0.0.1:@PORT@\nStartServers 2\nDocumentRoot \"@ROOT@/htdocs\"\n\
+             <Directory \"@ROOT@/htdocs\">\nRequire all granted\n</Directory>\n\
+             ProxyBeaconAddress 127.0.0.1:{beacon} no.such.name.invalid:9\n\
+             ProxyBeaconAdvertise http://127.0.0.1:@PORT@/\nProxyBeaconSecret {key}\nProxyBeaconInterval 100ms\n"
+        ));
+        back.write("htdocs/hello", "hello from behind");
+        back.launch(&[], &[]);
+        let port = back.port;
+        eventually("it joined", || is_member(&front, port));
+        let r = get(front.port, "/hello").unwrap();
+        assert_eq!((r.status, r.text()), (200, "hello from behind".into()));
+        // Another child goes on: later stamps, no eviction.
+        let before = receiver(&front).accepted;
+        kill(Pid::from_raw(holder(&back).pid), Signal::SIGKILL).unwrap();
+        eventually("it goes on", || receiver(&front).accepted > before + 5);
+        assert!(is_member(&front, port));
+        assert_eq!(drops(&front, "replayed/reordered ts"), 0);
+        drop(back);
+        eventually("it is evicted", || !is_member(&front, port));
+    }
+}
+
+#[test]
+fn a_secret_that_others_can_read_is_refused() {
+    let server = Server::prepare(&conf(udp_port(), 1, "1", "").replace(
+        &format!("ProxyBeaconSecret {SECRET}"),
+        "ProxyBeaconSecretFile \"@ROOT@/secret\"",
+    ));
+    server.write("secret", format!("{SECRET}\n"));
+    let secret = server.root.join("secret");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o644)).unwrap();
+    let out = server.muster(&["-t"]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(
+        !out.status.success() && text.contains("mode 0644"),
+        "{text}"
+    );
+    assert!(!text.contains(SECRET));
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let out = server.muster(&["-t"]);
+    assert!(out.status.success(), "{out:?}");
+    let dump = server.muster(&["-t", "-D", "DUMP_CONFIG"]);
+    assert!(!String::from_utf8_lossy(&dump.stdout).contains(SECRET));
+}
