@@ -49,6 +49,8 @@ pub struct Failure {
     pub reused: bool,
     /// `ping` was not answered in time.
     pub unanswered_ping: bool,
+    /// There is a body and nothing of it was sent: the backend has no whole request.
+    pub incomplete: bool,
 }
 
 impl Failure {
@@ -62,6 +64,7 @@ impl Failure {
             answered: false,
             reused: false,
             unanswered_ping: false,
+            incomplete: true,
         }
     }
 }
@@ -118,6 +121,7 @@ impl Exchange<'_> {
                         && !state.answered
                         && fault.kind == Kind::Timeout,
                     fault,
+                    incomplete: sending.body_unsent(),
                     written: sending.written(),
                     answered: state.answered,
                     reused: connection.reused(),

@@ -21,7 +21,8 @@ pub struct Attempt<'a> {
 /// Judges a failure of the exchange (not of the connect).
 ///
 /// - On a reused connection the backend may have closed it before the request came: it goes to a
-///   fresh one when the method is idempotent or nothing was written (RFC 9110 9.2.2).
+///   fresh one when the method is idempotent (RFC 9110 9.2.2), or nothing was written, or nothing of
+///   its body was, since the backend has then no whole request to act on.
 /// - On a fresh one an idempotent request may go to another member.
 /// - An unanswered `ping` means that the body was never sent: anybody may have it.
 /// - Never after a byte of an answer, never after a time-out, never for the client's faults.
@@ -35,7 +36,8 @@ pub fn judge(failure: &Failure, attempt: &Attempt<'_>) -> Retry {
     if !matches!(failure.fault.kind, Kind::Eof | Kind::Broken) {
         return Retry::No;
     }
-    let safe = attempt.method.is_idempotent() || failure.written == 0;
+    let unread = failure.written == 0 || failure.incomplete;
+    let safe = attempt.method.is_idempotent() || unread;
     match (safe, failure.reused && !attempt.repeated) {
         (true, true) => Retry::Fresh,
         (true, false) if attempt.balanced => Retry::Elsewhere,
@@ -55,6 +57,7 @@ mod tests {
             answered,
             reused,
             unanswered_ping: false,
+            incomplete: false,
         }
     }
 
@@ -117,6 +120,13 @@ mod tests {
             ..attempt(&Method::Post)
         };
         assert_eq!(judge(&broke, &post), Retry::No);
+    }
+
+    #[test]
+    fn a_request_without_its_body_was_not_acted_on() {
+        let mut stale = failure(Kind::Eof, true, 100, false);
+        stale.incomplete = true;
+        assert_eq!(judge(&stale, &attempt(&Method::Post)), Retry::Fresh);
     }
 
     #[test]

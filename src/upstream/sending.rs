@@ -168,6 +168,14 @@ impl Sending {
         self.written
     }
 
+    /// There is a body, and nothing of it went out.
+    pub fn body_unsent(&self) -> bool {
+        !matches!(
+            self.framing,
+            None | Some(BodyFraming::None | BodyFraming::Length(0))
+        ) && self.written <= self.head.len() as u64
+    }
+
     /// All was written.
     pub fn done(&self) -> bool {
         self.last
