@@ -105,7 +105,8 @@ fn add(b: &mut Build, status: u16, words: &[String], is_match: bool) -> Result<(
         _ => return Err("Redirect takes a status, a path and a URL at most".into()),
     };
     if let Some(to) = to {
-        if to.contains("%{") {
+        // Only a section's target is an expression in httpd; elsewhere it is plain text.
+        if from.is_none() && to.contains("%{") {
             return Err(format!(
                 "expressions such as \"{to}\" are not there in this version of muster"
             ));

@@ -48,7 +48,7 @@ pub fn balancer_member(b: &mut Build, args: &Args) -> Result<(), String> {
     let at = balancer_mut(b, &balancer).map_err(|e| format!("BalancerMember {e}"))?;
     warn_of_scheme(b, &url);
     let list = Members::Balancer(at);
-    define(b, list, url, &parameters).map_err(|e| format!("BalancerMember {e}"))
+    define(b, list, url, &parameters, "BalancerMember")
 }
 
 /// `ProxySet [URL] key=value ...`
@@ -67,21 +67,19 @@ pub fn proxy_set(b: &mut Build, args: &Args) -> Result<(), String> {
             .iter()
             .position(|x| x.name == wanted);
         let at = found.ok_or_else(|| format!("ProxySet can not find '{name}' Balancer."))?;
-        for (key, value) in &parameters {
+        return each(b, &parameters, |b, key, value| {
             set_balancer(b, BalancerAt(at), key, value)
-                .map_err(|e| named("ProxySet:", &e, key, value, name))?;
-        }
-        return Ok(());
+                .map_err(|e| named("ProxySet:", &e, key, value, name))
+        });
     }
     let url = WorkerUrl::parse(name).ok();
     let found = url.and_then(|url| find(&b.server().proxy.workers, &url));
     let at = found.ok_or_else(|| format!("ProxySet can not find '{name}' Worker."))?;
     let parameters = pairs(args.rest(1))?;
-    for (key, value) in &parameters {
+    each(b, &parameters, |b, key, value| {
         set_worker(b, Members::Plain, at, key, value)
-            .map_err(|e| named("ProxySet:", &e, key, value, name))?;
-    }
-    Ok(())
+            .map_err(|e| named("ProxySet:", &e, key, value, name))
+    })
 }
 
 /// Parameters for the target of a `<Proxy>` section, which comes into being when it is unknown.
@@ -89,10 +87,9 @@ pub fn configure(b: &mut Build, name: &str, words: &[String], by: &str) -> Resul
     let parameters = pairs(words)?;
     if is_balancer(name) {
         let at = balancer_mut(b, name).map_err(|e| format!("{by} {e}"))?;
-        for (key, value) in &parameters {
-            set_balancer(b, at, key, value).map_err(|e| named(by, &e, key, value, name))?;
-        }
-        return Ok(());
+        return each(b, &parameters, |b, key, value| {
+            set_balancer(b, at, key, value).map_err(|e| named(by, &e, key, value, name))
+        });
     }
     let url = WorkerUrl::parse(name).map_err(|e| format!("{by} {e}"))?;
     let at = match find(&b.server().proxy.workers, &url) {
@@ -102,11 +99,27 @@ pub fn configure(b: &mut Build, name: &str, words: &[String], by: &str) -> Resul
             push(b, Members::Plain, url)
         }
     };
-    for (key, value) in &parameters {
-        set_worker(b, Members::Plain, at, key, value)
-            .map_err(|e| named(by, &e, key, value, name))?;
+    each(b, &parameters, |b, key, value| {
+        set_worker(b, Members::Plain, at, key, value).map_err(|e| named(by, &e, key, value, name))
+    })
+}
+
+/// Applies all parameters of a line, so that one run tells everything that is wrong with it. The
+/// first fault is returned, the others are complained of here.
+pub fn each(
+    b: &mut Build,
+    parameters: &Pairs,
+    apply: impl Fn(&mut Build, &str, &str) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut first = Ok(());
+    for (key, value) in parameters {
+        match (apply(b, key, value), &first) {
+            (Ok(()), _) => {}
+            (fault, Ok(())) => first = fault,
+            (Err(text), Err(_)) => b.complain(text),
+        }
     }
-    Ok(())
+    first
 }
 
 /// httpd's shape of an error about a parameter; what explains it stands at the end.
@@ -165,7 +178,7 @@ pub fn set_balancer(b: &mut Build, at: BalancerAt, key: &str, value: &str) -> Re
 
 /// A plain worker with parameters, made when no worker that is there covers its URL.
 pub fn worker_with(b: &mut Build, url: WorkerUrl, parameters: &Pairs) -> Result<(), String> {
-    define(b, Members::Plain, url, parameters)
+    define(b, Members::Plain, url, parameters, "ProxyPass")
 }
 
 /// A list of workers in the current server's draft.
@@ -184,7 +197,13 @@ fn list(b: &mut Build, which: Members) -> &mut Vec<WorkerDraft> {
 }
 
 /// Makes a worker, or shares the one whose name is the longest prefix of the URL.
-fn define(b: &mut Build, which: Members, url: WorkerUrl, parameters: &Pairs) -> Result<(), String> {
+fn define(
+    b: &mut Build,
+    which: Members,
+    url: WorkerUrl,
+    parameters: &Pairs,
+    by: &str,
+) -> Result<(), String> {
     if let Some(at) = find(list(b, which), &url) {
         let shared = list(b, which)[at].url.name.clone();
         let (sharing, ignoring) = match which {
@@ -195,21 +214,20 @@ fn define(b: &mut Build, which: Members, url: WorkerUrl, parameters: &Pairs) -> 
             "{sharing}: Sharing worker '{shared}' instead of creating new worker '{}'",
             url.name
         ));
-        for (key, value) in parameters {
+        return each(b, parameters, |b, key, value| {
             // What is wrong is told even where it would have been ignored.
             set_param(b, &mut WorkerParams::default(), key, value)
-                .map_err(|e| format!("{e} ({key}={value})"))?;
+                .map_err(|e| format!("{by} {e} ({key}={value})"))?;
             b.warn(format!(
                 "{ignoring}: Ignoring parameter '{key}={value}' for worker '{shared}' because of worker sharing"
             ));
-        }
-        return Ok(());
+            Ok(())
+        });
     }
     let at = push(b, which, url);
-    for (key, value) in parameters {
-        set_worker(b, which, at, key, value).map_err(|e| format!("{e} ({key}={value})"))?;
-    }
-    Ok(())
+    each(b, parameters, |b, key, value| {
+        set_worker(b, which, at, key, value).map_err(|e| format!("{by} {e} ({key}={value})"))
+    })
 }
 
 /// Adds a worker with the defaults that the server gives now; later lines do not reach it.

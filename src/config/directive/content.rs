@@ -16,7 +16,7 @@ const HANDLERS: [&str; 3] = ["server-status", "default-handler", "none"];
 pub fn options(b: &mut Build, args: &Args) -> Result<(), String> {
     let value = parse_options(&args.words)?;
     if value.on & Options::INDEXES != 0 {
-        b.note("Options Indexes: listings of directories are not there in this version of muster; a directory without an index file is answered 403");
+        b.note("Options Indexes: listings of directories are not there in this version of muster; a directory without an index file is answered 404");
     }
     let layer = b.layer();
     layer.options = merged_options(layer.options, Some(value));

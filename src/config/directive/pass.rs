@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::balancer::{balancer_mut, set_balancer, worker_with};
+use super::balancer::{balancer_mut, each, set_balancer, worker_with};
 use crate::config::args::Args;
 use crate::config::draft::PassFlags;
 use crate::config::frame::Build;
@@ -146,10 +146,9 @@ fn target(b: &mut Build, line: &Line, is_match: bool) -> Result<RuleTo, String> 
     };
     if is_balancer(&line.target) {
         let at = balancer_mut(b, &line.target).map_err(|e| format!("{name} {e}"))?;
-        for (key, value) in &line.parameters {
-            set_balancer(b, at, key, value)
-                .map_err(|e| format!("ProxyPass {e} ({key}={value})"))?;
-        }
+        each(b, &line.parameters, |b, key, value| {
+            set_balancer(b, at, key, value).map_err(|e| format!("ProxyPass {e} ({key}={value})"))
+        })?;
         return Ok(RuleTo::Url(lower_authority(&line.target)));
     }
     if line.target.starts_with('/') || !line.target.contains(':') {
@@ -157,7 +156,7 @@ fn target(b: &mut Build, line: &Line, is_match: bool) -> Result<RuleTo, String> 
     }
     let url = WorkerUrl::parse(&line.target).map_err(|e| format!("{name} {e}"))?;
     warn_of_scheme(b, &url);
-    worker_with(b, url, &line.parameters).map_err(|e| format!("ProxyPass {e}"))?;
+    worker_with(b, url, &line.parameters)?;
     Ok(RuleTo::Url(lower_authority(&line.target)))
 }
 
