@@ -189,6 +189,10 @@ struct Workers {
     dropped: Vec<String>,
 }
 
+/// A balancer's rows for members added at run time: whether there is a member, its place, the row.
+/// Rows with members come first, in order.
+type Pool = Vec<(bool, u32, usize)>;
+
 /// Rows for configured workers by their names, then for members to be added at run time. A balancer
 /// keeps the rows that it had for those, since children of older generations may use them too; a
 /// member of one that the configuration names now becomes a configured one.
@@ -199,8 +203,7 @@ fn place_workers(
     servers: &[String],
 ) -> Result<Workers, ShmError> {
     let mut named: HashMap<Key, usize> = HashMap::new();
-    // Per server and balancer: rows with members, in order, then rows without.
-    let mut pools: HashMap<(String, String), Vec<(bool, u32, usize)>> = HashMap::new();
+    let mut pools: HashMap<(String, String), Pool> = HashMap::new();
     let mut free = Vec::new();
     let mut room = 0;
     for (row, w) in table.workers() {

@@ -126,7 +126,6 @@ impl Table {
     }
 
     /// A worker's health slot.
-    #[cfg_attr(not(test), expect(dead_code, reason = "room for health checks"))]
     pub fn health(&self, row: usize) -> Option<&HealthSlot> {
         (row < self.layout.counts.workers)
             .then(|| self.at(self.layout.health + row * layout::HEALTH))
