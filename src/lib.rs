@@ -13,6 +13,7 @@ pub mod explain;
 pub mod expr;
 pub mod fault;
 pub mod handler;
+pub mod health;
 pub mod ids;
 pub mod jobs;
 pub mod log;

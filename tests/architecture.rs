@@ -36,8 +36,12 @@ const ROOMS: &[(&str, &str)] = &[
         "body clock codec config fault ids log reactor request shm sys",
     ),
     (
+        "health",
+        "clock codec config expr ids jobs reactor shm upstream",
+    ),
+    (
         "child",
-        "balancer beacon clock codec config conn fault handler ids jobs log reactor request shm supervisor sys upstream",
+        "balancer beacon clock codec config conn fault handler health ids jobs log reactor request shm supervisor sys upstream",
     ),
     ("supervisor", "clock config fault ids log shm sys"),
     (

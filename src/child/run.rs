@@ -17,6 +17,7 @@ use crate::conn::Hub;
 use crate::handler::proxy::Proxy;
 use crate::handler::static_file::StaticFiles;
 use crate::handler::status::Status;
+use crate::health::Checker;
 use crate::jobs::{Job, Jobs};
 use crate::log::Logs;
 use crate::reactor::source::Source;
@@ -81,6 +82,12 @@ impl Child {
         let proxy: Box<dyn Handler> =
             Box::new(Proxy::new(Rc::clone(&upstreams), Rc::clone(&balancing)));
         let status: Box<dyn Handler> = Box::new(Status::new(Rc::clone(&context.assignment)));
+        let health = Checker::new(
+            Rc::clone(&settings),
+            Rc::clone(&context.scoreboard),
+            Rc::clone(&context.assignment),
+            Rc::clone(&upstreams),
+        );
         let files: Box<dyn Handler> = Box::new(StaticFiles);
         room.register(vec![
             ("proxy-server", proxy),
@@ -89,6 +96,7 @@ impl Child {
         ]);
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
         let jobs = Jobs::new(Rc::clone(&context.scoreboard));
+        jobs.add(health);
         jobs.add(Rc::new(Tidy(balancing)));
         let assignment = Rc::clone(&context.assignment);
         jobs.add(Rc::new(Holder::new(

@@ -163,7 +163,7 @@ const MODULES: &[Module] = &[
     m("proxy_fcgi", "mod_proxy_fcgi.c", Known),
     m("proxy_fdpass", "mod_proxy_fdpass.c", Known),
     m("proxy_ftp", "mod_proxy_ftp.c", Known),
-    m("proxy_hcheck", "mod_proxy_hcheck.c", Known),
+    m("proxy_hcheck", "mod_proxy_hcheck.c", Done),
     m("proxy_html", "mod_proxy_html.c", Known),
     m("proxy_http", "mod_proxy_http.c", Done),
     m("proxy_http2", "mod_proxy_http2.c", Known),

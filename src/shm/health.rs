@@ -120,6 +120,13 @@ impl Scoreboard {
         }
     }
 
+    /// Watchdog: whoever made a check is gone, and the check with it; it is as due as before.
+    pub fn health_forgotten(&self, row: WorkerRow) {
+        if let Some((_, h)) = self.health_slots(row) {
+            h.owner.store(0, Release);
+        }
+    }
+
     /// Watchdog: a check ended. `counts`: good and bad ones in a row from now on.
     pub fn health_ended(
         &self,

@@ -1,0 +1,91 @@
+//! The members that may be checked: those of the configuration and those added at run time.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::config::settings::{Settings, Worker};
+use crate::config::worker_url::WorkerUrl;
+use crate::ids::ServerNo;
+use crate::shm::{Assignment, Scoreboard, WorkerRow};
+
+/// A member as checks need to know it.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub row: WorkerRow,
+    /// Its canonical name.
+    pub name: String,
+    pub scheme: String,
+    pub host: String,
+    pub port: u16,
+    pub unix: Option<PathBuf>,
+    pub path: String,
+    pub server: ServerNo,
+    /// To connect.
+    pub connect: Duration,
+    /// From there to the end of the answer; also of each read.
+    pub timeout: Duration,
+    pub address_ttl: Option<Duration>,
+    /// Of a member added at run time: the row's count when it was found.
+    pub grown: Option<u32>,
+}
+
+/// The members of the configuration.
+pub(super) fn configured(settings: &Settings, rows: &Assignment) -> Vec<Rc<Target>> {
+    let members = settings.workers.iter().filter(|w| w.balancer.is_some());
+    members
+        .filter_map(|w| Some(Rc::new(of(settings, w, rows.worker(w.no)?))))
+        .collect()
+}
+
+fn of(settings: &Settings, w: &Worker, row: WorkerRow) -> Target {
+    let timeout = w
+        .params
+        .timeout
+        .unwrap_or(settings.server(w.server).proxy.timeout);
+    Target {
+        row,
+        name: w.name.clone(),
+        scheme: w.scheme.clone(),
+        host: w.host.clone(),
+        port: w.port,
+        unix: w.unix.clone(),
+        path: w.path.clone(),
+        server: w.server,
+        connect: w.params.connection_timeout.unwrap_or(timeout),
+        timeout,
+        address_ttl: w.params.address_ttl,
+        grown: None,
+    }
+}
+
+/// Those that joined a balancer while it ran.
+pub(super) fn grown(settings: &Settings, rows: &Assignment, board: &Scoreboard) -> Vec<Rc<Target>> {
+    let mut out = Vec::new();
+    for b in &settings.balancers {
+        let timeout = settings.server(b.server).proxy.timeout;
+        for &row in rows.grown(b.no) {
+            let Some(found) = board.found(row) else {
+                continue;
+            };
+            let Ok(url) = WorkerUrl::parse(&found.name) else {
+                continue;
+            };
+            out.push(Rc::new(Target {
+                row,
+                name: found.name,
+                scheme: url.scheme,
+                host: url.host,
+                port: url.port,
+                unix: url.unix,
+                path: url.path,
+                server: b.server,
+                connect: timeout,
+                timeout,
+                address_ttl: None,
+                grown: Some(found.taken),
+            }));
+        }
+    }
+    out
+}
