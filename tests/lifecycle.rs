@@ -417,6 +417,13 @@ fn a_piped_log_program_is_started_again() {
         |pids: Vec<i32>| -> Vec<i32> { pids.into_iter().filter(|p| !is_muster(*p)).collect() };
     let programs = helpers(own.clone());
     assert_eq!(programs.len(), 1, "{own:?}");
+    let status = fs::read_to_string(format!("/proc/{}/status", programs[0])).unwrap();
+    for mask in ["SigBlk", "SigIgn"] {
+        let line = status.lines().find(|l| l.starts_with(mask)).unwrap();
+        let set = u64::from_str_radix(line.split_whitespace().nth(1).unwrap(), 16).unwrap();
+        // 32 and 33 are the C library's own.
+        assert_eq!(set & 0x7fff_ffff, 0, "{line}");
+    }
     kill(Pid::from_raw(programs[0]), Signal::SIGKILL).unwrap();
     eventually("another program", || {
         let now = helpers(server.children());

@@ -71,6 +71,7 @@ impl Piped {
         // Out of the terminal's foreground group: an INT there must not end the log before the
         // supervisor has said its last word; the program ends with its input.
         command.process_group(0);
+        crate::sys::signal::all_default(&mut command);
         command.stdin(Stdio::from(reader.try_clone()?));
         let child = command.spawn()?;
         let pid = child.id() as i32;

@@ -101,22 +101,18 @@ impl Supervisor {
             patience,
             table: &table_path,
         };
-        let prepared = TableLock::take(&table_path)
-            .map_err(StartError::from)
-            .and_then(|lock| {
-                Ok((
-                    lock,
-                    Estate::prepare(Rc::new(settings), Generation(0), &before)?,
-                ))
-            })
-            .and_then(|(lock, estate)| {
-                let signals = Signals::take(&WANTED, &[Signal::SIGUSR2]);
-                let signals = signals.map_err(|error| StartError::System {
-                    what: "set up signals",
-                    error,
-                })?;
-                Ok((lock, estate, signals))
-            });
+        let prepare = || {
+            let lock = TableLock::take(&table_path)?;
+            // Before the first log program is started, whose end is a signal too.
+            let signals = Signals::take(&WANTED, &[Signal::SIGUSR2]);
+            let signals = signals.map_err(|error| StartError::System {
+                what: "set up signals",
+                error,
+            })?;
+            let estate = Estate::prepare(Rc::new(settings), Generation(0), &before)?;
+            Ok((lock, estate, signals))
+        };
+        let prepared: Result<_, StartError> = prepare();
         let (table_lock, estate, signals) = match prepared {
             Ok(all) => all,
             Err(e) => return Err((e, pid_file)),

@@ -7,6 +7,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use nix::errno::Errno;
 pub use nix::sys::signal::Signal;
@@ -94,6 +96,21 @@ pub fn send(pid: i32, signal: Signal) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
     Ok(signal::kill(nix::unistd::Pid::from_raw(pid), signal)?)
+}
+
+/// Has a program start with no signal blocked or ignored: a program inherits both, and one that has
+/// TERM blocked cannot be ended.
+#[allow(unsafe_code)]
+pub fn all_default(command: &mut Command) {
+    let restore = || {
+        signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+        for s in [Signal::SIGUSR2, Signal::SIGPIPE] {
+            reset(s, SigHandler::SigDfl)?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only async-signal-safe calls are made: sigprocmask and signal.
+    unsafe { command.pre_exec(restore) };
 }
 
 #[allow(unsafe_code)]
