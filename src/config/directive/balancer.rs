@@ -105,21 +105,21 @@ pub fn configure(b: &mut Build, name: &str, words: &[String], by: &str) -> Resul
 }
 
 /// Applies all parameters of a line, so that one run tells everything that is wrong with it. The
-/// first fault is returned, the others are complained of here.
+/// last fault is returned, those before it are complained of here.
 pub fn each(
     b: &mut Build,
     parameters: &Pairs,
     apply: impl Fn(&mut Build, &str, &str) -> Result<(), String>,
 ) -> Result<(), String> {
-    let mut first = Ok(());
+    let mut last = Ok(());
     for (key, value) in parameters {
-        match (apply(b, key, value), &first) {
-            (Ok(()), _) => {}
-            (fault, Ok(())) => first = fault,
-            (Err(text), Err(_)) => b.complain(text),
+        if let Err(text) = apply(b, key, value)
+            && let Err(before) = std::mem::replace(&mut last, Err(text))
+        {
+            b.complain(before);
         }
     }
-    first
+    last
 }
 
 /// httpd's shape of an error about a parameter; what explains it stands at the end.
