@@ -105,7 +105,9 @@ struct Local {
     seen: Cell<u32>,
     /// Rows of members that may be added at run time.
     grown: Vec<WorkerRow>,
-    method: &'static dyn LbMethod,
+    method: Cell<&'static dyn LbMethod>,
+    /// With the method and the sticky names as they are now.
+    live: RefCell<Rc<BalancerParams>>,
     /// The last turn was had in time.
     patient: Cell<bool>,
 }
@@ -156,7 +158,10 @@ impl Balancing {
                 seen: Cell::new(u32::MAX),
                 list: RefCell::new(list),
                 grown,
-                method: method::find(&b.params.lbmethod).unwrap_or_else(method::default_method),
+                method: Cell::new(
+                    method::find(&b.params.lbmethod).unwrap_or_else(method::default_method),
+                ),
+                live: RefCell::new(Rc::new(b.params.clone())),
                 patient: Cell::new(true),
             });
         }
@@ -184,9 +189,23 @@ impl Balancing {
 
     /// The balancer's members as they are now: those that joined since the last look included.
     fn list<'a>(&self, local: &'a Local) -> Ref<'a, List> {
+        self.catch_up(local);
+        self.refresh_routes(local);
+        local.list.borrow()
+    }
+
+    /// Sees what was changed by hand, and members that joined.
+    fn catch_up(&self, local: &Local) {
         let changes = self.board.changes(local.row);
-        if !local.grown.is_empty() && local.seen.get() != changes {
+        if local.seen.get() != changes {
             local.seen.set(changes);
+            let mut live = BalancerParams::clone(&local.live.borrow());
+            live.lbmethod = self.board.lbmethod(local.row);
+            live.sticky = self.board.sticky(local.row);
+            if let Some(method) = method::find(&live.lbmethod) {
+                local.method.set(method);
+            }
+            local.live.replace(Rc::new(live));
             let mut list = local.list.borrow_mut();
             let first = self.settings.first_grown(local.no).0;
             for (i, &row) in local.grown.iter().enumerate() {
@@ -199,8 +218,6 @@ impl Balancing {
                 }
             }
         }
-        self.refresh_routes(local);
-        local.list.borrow()
     }
 
     /// A member that was added at run time, when there is one in this row.
@@ -302,7 +319,7 @@ impl Balancing {
         let pick = picked.inspect_err(|e| self.tell_none(balancer, *e))?;
         let worker = list.members[pick.index];
         self.tell_choice(balancer, worker, &pick);
-        let sticky = self.params(balancer).sticky.is_some();
+        let sticky = local.live.borrow().sticky.is_some();
         let changed = route.is_none_or(|r| list.routes[pick.index].route.as_bytes() != r);
         Ok(Choice {
             worker,
@@ -342,7 +359,8 @@ impl Balancing {
         // With the lock nobody takes the probe away between look and step. Without it somebody may:
         // look again.
         for _ in 0..4 {
-            let (index, by_route) = decide(local.method, members, &list.routes, route, &state)?;
+            let (index, by_route) =
+                decide(local.method.get(), members, &list.routes, route, &state)?;
             let m = members[index];
             let mut probe = Mono(0);
             if m.offer == Offer::Probe {
@@ -389,7 +407,7 @@ impl Balancing {
             } else {
                 offer(&state, now, limit)
             };
-            if local.method.needs_busy() {
+            if local.method.get().needs_busy() {
                 m.busy = self.board.busy(row);
             }
             members.push(m);
@@ -498,9 +516,42 @@ impl Balancing {
             .map_or(Duration::ZERO, |b| self.board.balancer(b.row).timeout)
     }
 
-    /// The balancer's parameters, for `sticky::find`.
+    /// The balancer's parameters as configured.
     pub fn params(&self, balancer: BalancerNo) -> &BalancerParams {
         &self.settings.balancer(balancer).params
+    }
+
+    /// The same with the method and the sticky names as they are now, for `sticky::find`.
+    pub fn live(&self, balancer: BalancerNo) -> Rc<BalancerParams> {
+        match self.balancers.get(balancer.index()) {
+            Some(local) => {
+                self.catch_up(local);
+                Rc::clone(&local.live.borrow())
+            }
+            None => Rc::new(self.params(balancer).clone()),
+        }
+    }
+
+    /// The row of a balancer.
+    pub fn balancer_row(&self, balancer: BalancerNo) -> Option<BalancerRow> {
+        self.balancers.get(balancer.index()).map(|local| local.row)
+    }
+
+    /// Rows of members that may be added to it, used or not.
+    pub fn grown_rows(&self, balancer: BalancerNo) -> &[WorkerRow] {
+        let local = self.balancers.get(balancer.index());
+        local.map_or(&[], |local| &local.grown)
+    }
+
+    /// The balancer's members with their rows.
+    pub fn rows(&self, balancer: BalancerNo) -> Vec<(WorkerNo, WorkerRow)> {
+        self.balancers
+            .get(balancer.index())
+            .map_or_else(Vec::new, |local| {
+                let list = self.list(local);
+                let both = list.members.iter().copied().zip(list.rows.iter().copied());
+                both.collect()
+            })
     }
 
     /// The member's route as it stands now, possibly empty.
@@ -573,6 +624,11 @@ impl Balancing {
         log::debug!(target: "proxy_balancer", "{}: {text}", self.name(balancer));
     }
 
+    fn method_name(&self, balancer: BalancerNo) -> &'static str {
+        let local = self.balancers.get(balancer.index());
+        local.map_or("", |local| local.method.get().name())
+    }
+
     fn tell_choice(&self, balancer: BalancerNo, worker: WorkerNo, pick: &Pick) {
         if log::log_enabled!(target: "proxy_balancer", log::Level::Debug) {
             let row = self.row(worker);
@@ -580,7 +636,7 @@ impl Balancing {
                 target: "proxy_balancer",
                 "{}: {} selected worker {} : busy {} : lbstatus {}{}",
                 self.name(balancer),
-                if pick.by_route { "the session's route" } else { self.params(balancer).lbmethod.as_str() },
+                if pick.by_route { "the session's route" } else { self.method_name(balancer) },
                 self.worker(worker).name,
                 row.map_or(0, |r| self.board.busy(r)),
                 pick.lbstatus,

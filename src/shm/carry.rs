@@ -180,6 +180,8 @@ fn copy_balancer(a: &BalancerSlot, b: &BalancerSlot) {
         (&a.max_attempts, &b.max_attempts),
         (&a.separator, &b.separator),
         (&a.growth, &b.growth),
+        (&a.conf_flags, &b.conf_flags),
+        (&a.conf_max_attempts, &b.conf_max_attempts),
         (&a.used, &b.used),
     ] {
         to.store(from.load(Relaxed), Relaxed);
@@ -188,6 +190,10 @@ fn copy_balancer(a: &BalancerSlot, b: &BalancerSlot) {
         (&a.repairs, &b.repairs),
         (&a.unlocked, &b.unlocked),
         (&a.timeout_ms, &b.timeout_ms),
+        (&a.conf_timeout_ms, &b.conf_timeout_ms),
+        (&a.conf_lbmethod, &b.conf_lbmethod),
+        (&a.conf_sticky, &b.conf_sticky),
+        (&a.conf_nonce, &b.conf_nonce),
     ] {
         to.store(from.load(Relaxed), Relaxed);
     }
@@ -227,7 +233,14 @@ fn copy_worker(a: &WorkerSlot, b: &WorkerSlot) {
         (&a.conf_retry_ms, &b.conf_retry_ms),
         (&a.past_sent, &b.past_sent),
         (&a.past_received, &b.past_received),
-    ] {
+        (&a.errors, &b.errors),
+        (&a.seen_elected, &b.seen_elected),
+        (&a.seen_errors, &b.seen_errors),
+        (&a.moments, &b.moments),
+    ]
+    .into_iter()
+    .chain(a.history.iter().zip(&b.history))
+    {
         to.store(from.load(Relaxed), Relaxed);
     }
     // A probe is made by a child that does not write here: try again.

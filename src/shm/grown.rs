@@ -1,6 +1,7 @@
 //! Members that join a balancer while it runs, in rows that were kept for them.
 //!
-//! There is one writer, the watchdog's holder. Children see that the balancer's change counter has
+//! The writers are the watchdog's holder (beacons) and the manager in any child, one at a time by
+//! the balancer's lock. Children see that the balancer's change counter has
 //! moved and look at its rows; a row becomes visible by its last step, so nobody sees half a member,
 //! also when the writer dies in between.
 
@@ -43,7 +44,7 @@ pub struct Found {
 const RETRY_MS: u64 = 60_000;
 
 impl Scoreboard {
-    fn slot_of(&self, row: WorkerRow) -> Option<&WorkerSlot> {
+    pub(super) fn slot_of(&self, row: WorkerRow) -> Option<&WorkerSlot> {
         self.table.worker(usize::from(row.0))
     }
 
@@ -66,8 +67,20 @@ impl Scoreboard {
     }
 
     /// Adds a member in the first of `rows` that has none; `None`: there is no room. It appears
-    /// disabled; [`Scoreboard::set_disabled`] lets requests come.
+    /// disabled; [`Scoreboard::set_disabled`] lets requests come. Also `None`: the balancer's lock
+    /// could not be had.
     pub fn add_member(
+        &self,
+        balancer: BalancerRow,
+        rows: &[WorkerRow],
+        new: &NewMember<'_>,
+    ) -> Option<WorkerRow> {
+        let _held = self.hold(balancer)?;
+        self.put_member(balancer, rows, new)
+    }
+
+    /// The same for who holds the lock.
+    pub(super) fn put_member(
         &self,
         balancer: BalancerRow,
         rows: &[WorkerRow],
@@ -114,7 +127,11 @@ impl Scoreboard {
             return;
         };
         if let Some(route) = route {
-            slot.seq.write(|| slot.route.set(route.as_bytes()));
+            // One writer at a time; without the lock's being free the route stays as it is.
+            let balancer = (slot.balancer.load(Relaxed) as u16).checked_sub(1);
+            if let Some(_held) = balancer.and_then(|b| self.hold(BalancerRow(b))) {
+                slot.seq.write(|| slot.route.set(route.as_bytes()));
+            }
         }
         if let Some(factor) = load_factor {
             slot.load_factor.store(factor, Relaxed);
@@ -122,7 +139,7 @@ impl Scoreboard {
         slot.updated.store(clock::read_wall().0, Relaxed);
     }
 
-    fn changed(&self, balancer: BalancerRow) {
+    pub(super) fn changed(&self, balancer: BalancerRow) {
         if let Some(b) = self.table.balancer(usize::from(balancer.0)) {
             b.updated.store(clock::read_wall().0, Relaxed);
             b.changes.fetch_add(1, Release);

@@ -10,11 +10,11 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 3
+//!    8  u32  layout version, 4
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
-//!   40  u32  · worker slot 1280 · 44 health slot 256 · 48 lease slot 512 · 52 traffic cell 32
+//!   40  u32  · worker slot 1600 · 44 health slot 256 · 48 lease slot 512 · 52 traffic cell 32
 //!   56  u32  child slots S · 60 request records of each, 64 · 64 balancer slots B · 68 worker slots W · 72 lease slots L, R × 256
 //!   76  u32  beacon slots R
 //!   80  u64  offsets of: child slots 4096 · 88 balancer slots · 96 worker slots · 104 health slots · 112 lease slots · 120 traffic
@@ -57,8 +57,10 @@
 //!  176  u32  counts the changes of the member list
 //!  192  text 96  name · 288 text 16 lbmethod · 304 text 64 cookie · 368 text 64 URL parameter
 //!  432  text 40  nonce · 472 text 256 server that it belongs to
+//!  728  u32  as the configuration says: flags · 732 maxattempts · 736 u64 timeout in ms
+//!  744  u64  digest of the configured lbmethod · 752 of the sticky names · 760 of the nonce; 0 a random one
 //!
-//! WORKER SLOT, 1280 bytes, W of them
+//! WORKER SLOT, 1600 bytes, W of them
 //!    0  u32  status bits: 1 Init 2 Ign 4 Drn 8 Gen 10 Shut 20 Dis 40 Stop 80 Err 100 Stby 200 Free 400 HcFl
 //!            800 Spar 1000 Bcn (all hexadecimal), 10000 one request is trying it after an error
 //!    4  u32  loadfactor × 100 · 8 lbset · 12 retries
@@ -73,6 +75,9 @@
 //!  128  u64  bytes sent to it by children that are gone · 136 bytes read from it by them
 //!  192  text 384 name · 576 text 64 route · 640 text 64 redirect · 704, 768 both as configured
 //!  832  text 256 server that it belongs to
+//! 1088  u64  times that it was found in error · 1096 elected · 1104 errors, both when the history last moved on
+//! 1112  u64  how often it moved on · 1120 30 × u64 the last moments, the newest at that number less 1, modulo 30:
+//!            requests, and above bit 32 errors
 //!
 //! HEALTH SLOT, 256 bytes, one for each worker slot
 //!    0  u32  method · 4 passes needed · 8 fails needed · 12 passes in a row · 16 fails in a row · 20 sequence
@@ -110,7 +115,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 
@@ -131,7 +136,9 @@ pub const CHILD: usize = CHILD_HEAD + RECORDS * RECORD;
 /// Bytes of a balancer slot.
 pub const BALANCER: usize = 1024;
 /// Bytes of a worker slot.
-pub const WORKER: usize = 1280;
+pub const WORKER: usize = 1600;
+/// Moments that a worker's history keeps.
+pub const MOMENTS: usize = 30;
 /// Bytes of a health slot.
 pub const HEALTH: usize = 256;
 /// Bytes of a lease slot.

@@ -287,6 +287,7 @@ impl Scoreboard {
         let Some(w) = self.worker_slot(row) else {
             return false;
         };
+        w.errors.fetch_add(1, Relaxed);
         if w.status.load(Relaxed) & status::IGNORE != 0 {
             return false;
         }

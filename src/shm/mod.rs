@@ -13,10 +13,12 @@ mod error;
 mod file;
 mod grown;
 mod health;
+mod history;
 pub mod inspect;
 mod jobs;
 pub mod layout;
 mod leases;
+mod manage;
 mod members;
 mod mutex;
 mod record;
@@ -36,8 +38,10 @@ pub use child_view::{ChildView, RecordGuard, RecordMarker, RequestInfo, RequestP
 pub use error::ShmError;
 pub use grown::{Found, NewMember};
 pub use health::{HealthInfo, HealthState, HealthStep, HealthTexts};
+pub use history::MOMENT;
 pub use jobs::JobInfo;
 pub use leases::{LEASES, Lease, LeaseState};
+pub use manage::{AddError, BalancerEdit, Busy, MemberEdit};
 pub use members::{Asker, BalancerState, MemberState, Notice, Routes, Turn};
 pub use scoreboard::{Scoreboard, SlotSummary};
 pub use snapshot::{

@@ -177,7 +177,7 @@ record!(
 );
 
 record!(
-    /// A balancer. Parameters are written by the supervisor (later also the manager, under the
+    /// A balancer. Parameters are written by the supervisor and by the manager (under the
     /// lock), the second line by the lock's owner.
     BalancerSlot, layout::BALANCER, {
         /// Guards lbstatus, retry transitions and elections of its members.
@@ -228,8 +228,20 @@ record!(
         432 nonce: Text<5>,
         /// The server it belongs to.
         472 server: Text<32>,
+        /// As configured.
+        728 conf_flags: AtomicU32,
+        /// As configured.
+        732 conf_max_attempts: AtomicU32,
+        /// As configured.
+        736 conf_timeout_ms: AtomicU64,
+        /// A digest of the configured method's name.
+        744 conf_lbmethod: AtomicU64,
+        /// A digest of the configured sticky names.
+        752 conf_sticky: AtomicU64,
+        /// A digest of the configured nonce; 0: a random one.
+        760 conf_nonce: AtomicU64,
         /// Space.
-        728 pad2: Pad<74>,
+        768 pad2: Pad<64>,
     }
 );
 
@@ -246,7 +258,7 @@ pub const FLAG_FAIL_ON_TIMEOUT: u32 = 16;
 
 record!(
     /// A worker. The first line is written by choosing children under the balancer's lock (`status`
-    /// by atomic steps, without), the rest by the supervisor.
+    /// by atomic steps, without), the rest by the supervisor and, under the lock, by the manager.
     WorkerSlot, layout::WORKER, {
         /// Status bits.
         0 status: AtomicU32,
@@ -314,8 +326,18 @@ record!(
         768 conf_redirect: Text<8>,
         /// The server it belongs to.
         832 server: Text<32>,
+        /// Times that it was found in error.
+        1088 errors: AtomicU64,
+        /// `elected` when the history last moved on.
+        1096 seen_elected: AtomicU64,
+        /// `errors` at that time.
+        1104 seen_errors: AtomicU64,
+        /// How often it moved on.
+        1112 moments: AtomicU64,
+        /// Requests, and above bit 32 errors, of the last moments. Written by the watchdog's holder.
+        1120 history: [AtomicU64; layout::MOMENTS],
         /// Space.
-        1088 pad3: Pad<48>,
+        1360 pad3: Pad<60>,
     }
 );
 

@@ -1,7 +1,9 @@
 //! What the configuration says of a balancer or a worker, written into its row.
 
-use std::sync::atomic::AtomicU32;
+use std::fs::File;
+use std::io::Read;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::health;
 use super::record::{
@@ -24,32 +26,61 @@ pub(super) fn write_balancer(
     kept: bool,
 ) {
     let p = &b.params;
+    let (cookie, param) = match &p.sticky {
+        Some((cookie, param)) => (cookie.as_str(), param.as_str()),
+        None => ("", ""),
+    };
+    // What was changed by hand stays as long as its text in the configuration does (spec: balancer
+    // 12). True: the configuration's word counts.
+    let changed = |conf: &AtomicU64, new: u64| conf.swap(new, Relaxed) != new || !kept;
+    let new_method = changed(&slot.conf_lbmethod, digest(&[&p.lbmethod]));
+    let new_sticky = changed(&slot.conf_sticky, digest(&[cookie, param]));
+    let nonce = p.nonce.as_deref();
+    let new_nonce = changed(&slot.conf_nonce, nonce.map_or(0, |n| digest(&[n])));
     slot.seq.write(|| {
         slot.name.set(b.name.as_bytes());
-        slot.lbmethod.set(p.lbmethod.as_bytes());
-        let (cookie, param) = match &p.sticky {
-            Some((cookie, param)) => (cookie.as_str(), param.as_str()),
-            None => ("", ""),
-        };
-        slot.cookie.set(cookie.as_bytes());
-        slot.param.set(param.as_bytes());
         slot.server.set(server.as_bytes());
+        if new_method {
+            slot.lbmethod.set(p.lbmethod.as_bytes());
+        }
+        if new_sticky {
+            slot.cookie.set(cookie.as_bytes());
+            slot.param.set(param.as_bytes());
+        }
+        if new_nonce {
+            match nonce {
+                Some(text) => slot.nonce.set(text.as_bytes()),
+                None => slot.nonce.set(random_nonce().as_bytes()),
+            }
+        }
     });
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
-    slot.flags.store(
-        flag(p.no_failover, FLAG_NO_FAILOVER)
-            | flag(p.scolon_path_delim, FLAG_SCOLON)
-            | flag(p.force_recovery, FLAG_FORCE_RECOVERY)
-            | flag(p.max_attempts.is_some(), FLAG_MAX_ATTEMPTS)
-            | flag(p.fail_on_timeout, FLAG_FAIL_ON_TIMEOUT),
-        Relaxed,
-    );
-    slot.max_attempts
-        .store(p.max_attempts.unwrap_or(0), Relaxed);
+    let flags = flag(p.no_failover, FLAG_NO_FAILOVER)
+        | flag(p.scolon_path_delim, FLAG_SCOLON)
+        | flag(p.force_recovery, FLAG_FORCE_RECOVERY)
+        | flag(p.max_attempts.is_some(), FLAG_MAX_ATTEMPTS)
+        | flag(p.fail_on_timeout, FLAG_FAIL_ON_TIMEOUT);
+    let attempts = p.max_attempts.unwrap_or(0);
+    let before = slot.conf_flags.swap(flags, Relaxed);
+    let mut by_hand = 0;
+    if kept && (before ^ flags) & FLAG_NO_FAILOVER == 0 {
+        by_hand |= FLAG_NO_FAILOVER;
+    }
+    let same_attempts = slot.conf_max_attempts.swap(attempts, Relaxed) == attempts;
+    if kept && same_attempts && (before ^ flags) & FLAG_MAX_ATTEMPTS == 0 {
+        by_hand |= FLAG_MAX_ATTEMPTS;
+    } else {
+        slot.max_attempts.store(attempts, Relaxed);
+    }
+    let kept_flags = slot.flags.load(Relaxed) & by_hand;
+    slot.flags.store((flags & !by_hand) | kept_flags, Relaxed);
     slot.separator
         .store(p.sticky_separator.map_or(256, u32::from), Relaxed);
     slot.growth.store(u32::from(p.growth), Relaxed);
-    slot.timeout_ms.store(millis(p.timeout), Relaxed);
+    let timeout = millis(p.timeout);
+    if changed(&slot.conf_timeout_ms, timeout) {
+        slot.timeout_ms.store(timeout, Relaxed);
+    }
     slot.updated.store(clock::read_wall().0, Relaxed);
     slot.changes.fetch_add(1, Relaxed);
     if !kept {
@@ -59,6 +90,35 @@ pub(super) fn write_balancer(
     }
     slot.last_generation.store(generation.0, Relaxed);
     slot.used.store(1, Release);
+}
+
+/// Tells one configured text from another; never 0.
+pub(super) fn digest(texts: &[&str]) -> u64 {
+    let bytes = texts.iter().flat_map(|t| t.bytes().chain([0]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, b| {
+        (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash.max(1)
+}
+
+/// 128 random bits as a UUID's text (RFC 9562 5.4). Empty when the system gives none: then the
+/// manager changes nothing.
+fn random_nonce() -> String {
+    let mut bytes = [0u8; 16];
+    let read = File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut bytes));
+    if read.is_err() {
+        return String::new();
+    }
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut text = String::with_capacity(36);
+    for (i, b) in bytes.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{b:02x}"));
+    }
+    text
 }
 
 /// Where a worker belongs.
@@ -235,7 +295,14 @@ pub(super) fn clear_worker(table: &Table, row: usize, slot: &WorkerSlot) {
         &slot.probe_since,
         &slot.past_sent,
         &slot.past_received,
-    ] {
+        &slot.errors,
+        &slot.seen_elected,
+        &slot.seen_errors,
+        &slot.moments,
+    ]
+    .into_iter()
+    .chain(&slot.history)
+    {
         word.store(0, Relaxed);
     }
     slot.taken.fetch_add(1, Relaxed);

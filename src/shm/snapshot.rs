@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::child_view::RequestPhase;
 use super::health::{self, HealthInfo};
+use super::history;
 use super::jobs::{self, JobInfo};
 use super::layout;
 use super::leases::{Lease, read_lease};
 use super::record::{
     BalancerSlot, BeaconSlot, ChildHead, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER,
-    ROLE_SENDER, RequestSlot, USED, WorkerSlot,
+    FLAG_SCOLON, ROLE_SENDER, RequestSlot, USED, WorkerSlot,
 };
 use super::table::Table;
 use crate::clock::{self, Mono, Wall};
@@ -172,6 +173,8 @@ pub struct BalancerInfo {
     pub no_failover: bool,
     /// `forcerecovery`.
     pub force_recovery: bool,
+    /// `scolonpathdelim`.
+    pub scolon_path_delim: bool,
     /// `timeout` in ms.
     pub timeout_ms: u64,
     /// `maxattempts` in force.
@@ -278,6 +281,12 @@ pub struct WorkerInfo {
     pub retry_ms: u64,
     /// Its health checks, where there are any.
     pub health: Option<HealthInfo>,
+    /// Added at run time.
+    pub grown: bool,
+    /// Times that it was found in error.
+    pub errors: u64,
+    /// Requests and errors of the last moments, oldest first; the last one goes on still.
+    pub history: Vec<(u32, u32)>,
 }
 
 impl Snapshot {
@@ -448,6 +457,7 @@ fn balancer(row: usize, slot: &BalancerSlot) -> BalancerInfo {
         sticky_separator: u8::try_from(slot.separator.load(Relaxed)).ok(),
         no_failover: flags & FLAG_NO_FAILOVER != 0,
         force_recovery: flags & FLAG_FORCE_RECOVERY != 0,
+        scolon_path_delim: flags & FLAG_SCOLON != 0,
         timeout_ms: slot.timeout_ms.load(Relaxed),
         max_attempts: 0,
         max_attempts_set: (flags & FLAG_MAX_ATTEMPTS != 0).then(|| slot.max_attempts.load(Relaxed)),
@@ -521,5 +531,8 @@ fn worker(table: &Table, live: &[usize], row: usize, slot: &WorkerSlot) -> Worke
         error_time: Mono(slot.error_time.load(Relaxed)),
         retry_ms: slot.retry_ms.load(Relaxed),
         health: table.health(row).and_then(|h| health::info(slot, h)),
+        grown: slot.grown.load(Relaxed) != 0,
+        errors: slot.errors.load(Relaxed),
+        history: history::of(slot),
     })
 }

@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
     }
 
     fn session(&self, no: BalancerNo, url: &Url<'_>) -> Option<Session> {
-        let params = self.proxy.balancing.params(no);
+        let params = self.proxy.balancing.live(no);
         params.sticky.as_ref()?;
         let mut text = url.whole.to_vec();
         if let Some(query) = self.query {
@@ -116,7 +116,7 @@ impl<'a> Stage<'a> {
             }
             all
         });
-        sticky::find(params, &text, joined.as_deref())
+        sticky::find(&params, &text, joined.as_deref())
     }
 
     fn set_variables(

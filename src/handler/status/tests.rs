@@ -73,6 +73,9 @@ fn facts() -> Facts {
         ..Snapshot::default()
     };
     let member = WorkerInfo {
+        grown: false,
+        errors: 0,
+        history: Vec::new(),
         row: 0,
         name: "http://127.0.0.1:9001/app".into(),
         server: "main".into(),
@@ -92,6 +95,7 @@ fn facts() -> Facts {
         health: None,
     };
     let balancer = BalancerInfo {
+        scolon_path_delim: false,
         row: 0,
         name: "balancer://c".into(),
         server: "main".into(),

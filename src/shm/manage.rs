@@ -1,0 +1,252 @@
+//! Changes by hand: what the manager may do to members and balancers (spec: manager 2).
+//!
+//! Each request's changes are made in one go under the balancer's lock, so that of two administrators
+//! the last one's word counts wholly. Readers take no lock: flags and numbers are single atomic
+//! words, texts stand behind the row's sequence, and methods, sticky names and new members are seen
+//! by the balancer's change counter.
+
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::Duration;
+
+use super::assign::{BalancerRow, WorkerRow};
+use super::grown::NewMember;
+use super::mutex::{Guard, Locked};
+use super::record::{BalancerSlot, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, WorkerSlot};
+use super::scoreboard::Scoreboard;
+use super::status;
+use crate::clock;
+use crate::config::health::HealthParams;
+
+/// How long a change waits for the balancer's lock.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// New values of a member; `None`: it stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemberEdit {
+    /// `loadfactor` × 100.
+    pub load_factor: Option<u32>,
+    /// `lbset`.
+    pub lbset: Option<u32>,
+    /// `route`, under 64 bytes.
+    pub route: Option<String>,
+    /// `redirect`, under 64 bytes.
+    pub redirect: Option<String>,
+    /// Status bits to set.
+    pub set: u32,
+    /// Status bits to clear.
+    pub clear: u32,
+    /// Health checks.
+    pub health: Option<HealthParams>,
+}
+
+/// New values of a balancer; `None`: it stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BalancerEdit {
+    /// `lbmethod`.
+    pub lbmethod: Option<String>,
+    /// `timeout`.
+    pub timeout: Option<Duration>,
+    /// `maxattempts`.
+    pub max_attempts: Option<u32>,
+    /// `nofailover`.
+    pub no_failover: Option<bool>,
+    /// `stickysession`: cookie and URL parameter, both empty: none.
+    pub sticky: Option<(String, String)>,
+}
+
+/// The balancer's lock could not be had in time: nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy;
+
+/// Why no member was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AddError {
+    /// The lock could not be had.
+    Busy,
+    /// This member stands for its URL already.
+    Exists(String),
+    /// All rows for new members are taken.
+    Full,
+}
+
+/// The balancer's lock.
+pub(super) struct Held<'a> {
+    slot: &'a BalancerSlot,
+    _guard: Guard<'a>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.slot.owner.store(0, Relaxed);
+    }
+}
+
+impl Scoreboard {
+    /// Takes the balancer's lock. What a dead owner left is put right by the next choice.
+    pub(super) fn hold(&self, balancer: BalancerRow) -> Option<Held<'_>> {
+        let slot = self.table.balancer(usize::from(balancer.0))?;
+        let guard = match slot.lock.lock(PATIENCE) {
+            Locked::Clean(guard) => guard,
+            Locked::Inherited(guard) => {
+                slot.repair.store(1, Relaxed);
+                slot.repairs.fetch_add(1, Relaxed);
+                guard
+            }
+            Locked::TimedOut => return None,
+        };
+        slot.owner.store(std::process::id(), Relaxed);
+        Some(Held {
+            slot,
+            _guard: guard,
+        })
+    }
+
+    /// The balancer's nonce; empty: it has none.
+    pub fn nonce(&self, balancer: BalancerRow) -> String {
+        let slot = self.table.balancer(usize::from(balancer.0));
+        slot.map_or_else(String::new, |b| b.seq.read(|| b.nonce.string()))
+    }
+
+    /// The balancer's `lbmethod` as it stands now.
+    pub fn lbmethod(&self, balancer: BalancerRow) -> String {
+        let slot = self.table.balancer(usize::from(balancer.0));
+        slot.map_or_else(String::new, |b| b.seq.read(|| b.lbmethod.string()))
+    }
+
+    /// Its sticky names as they stand now: cookie and URL parameter.
+    pub fn sticky(&self, balancer: BalancerRow) -> Option<(String, String)> {
+        let b = self.table.balancer(usize::from(balancer.0))?;
+        let names = b.seq.read(|| (b.cookie.string(), b.param.string()));
+        (!names.0.is_empty() || !names.1.is_empty()).then_some(names)
+    }
+
+    /// Changes a member and its balancer in one go. `members`: all rows of the balancer that have
+    /// members, for what a new load factor or a member that returns means to their turns.
+    ///
+    /// # Errors
+    /// [`Busy`]: nothing was changed.
+    pub fn edit(
+        &self,
+        balancer: BalancerRow,
+        members: &[WorkerRow],
+        member: Option<(WorkerRow, &MemberEdit)>,
+        own: &BalancerEdit,
+    ) -> Result<(), Busy> {
+        let held = self.hold(balancer).ok_or(Busy)?;
+        let all = || members.iter().filter_map(|&row| self.slot_of(row));
+        let mut reset = false;
+        if let Some((row, edit)) = member
+            && let Some(slot) = self.slot_of(row)
+        {
+            let before = slot.status.load(Relaxed);
+            if edit_member(slot, edit) {
+                // As httpd: everybody's turn begins anew with his factor.
+                for w in all() {
+                    let factor = i64::from(w.load_factor.load(Relaxed));
+                    w.lbstatus.store(factor, Relaxed);
+                }
+            }
+            if let Some(health) = &edit.health {
+                self.set_health(row, health);
+            }
+            reset = !status::usable(before) && status::usable(slot.status.load(Relaxed));
+        }
+        reset |= edit_balancer(held.slot, own);
+        if reset {
+            for w in all() {
+                w.lbstatus.store(0, Relaxed);
+            }
+        }
+        self.changed(balancer);
+        Ok(())
+    }
+
+    /// Adds a member, disabled, after a look at who is there. `under`: whether a member's name
+    /// stands for the new one's URL.
+    ///
+    /// # Errors
+    /// See [`AddError`]; nothing was changed.
+    pub fn add_by_hand(
+        &self,
+        balancer: BalancerRow,
+        members: &[WorkerRow],
+        grown: &[WorkerRow],
+        name: &str,
+        under: impl Fn(&str) -> bool,
+    ) -> Result<WorkerRow, AddError> {
+        let _held = self.hold(balancer).ok_or(AddError::Busy)?;
+        // Under the lock: another process may have added it a moment ago.
+        let there = members.iter().chain(grown);
+        let mut names = there.filter_map(|&row| self.found(row)).map(|f| f.name);
+        if let Some(other) = names.find(|n| under(n)) {
+            return Err(AddError::Exists(other));
+        }
+        let new = NewMember {
+            name,
+            route: "",
+            load_factor: 100,
+            status: 0,
+        };
+        self.put_member(balancer, grown, &new).ok_or(AddError::Full)
+    }
+}
+
+/// True when the load factor is another one now.
+fn edit_member(slot: &WorkerSlot, edit: &MemberEdit) -> bool {
+    let mut other_factor = false;
+    if let Some(factor) = edit.load_factor {
+        other_factor = slot.load_factor.swap(factor, Relaxed) != factor;
+    }
+    if let Some(set) = edit.lbset {
+        slot.lbset.store(set, Relaxed);
+    }
+    if edit.route.is_some() || edit.redirect.is_some() {
+        slot.seq.write(|| {
+            for (text, to) in [(&edit.route, &slot.route), (&edit.redirect, &slot.redirect)] {
+                if let Some(text) = text {
+                    to.set(text.as_bytes());
+                }
+            }
+        });
+    }
+    // One step each: other children put members into error and out of it at the same time.
+    if edit.clear != 0 {
+        slot.status.fetch_and(!edit.clear, Release);
+    }
+    if edit.set != 0 {
+        slot.status.fetch_or(edit.set, Release);
+    }
+    slot.updated.store(clock::read_wall().0, Relaxed);
+    other_factor
+}
+
+/// True when the method is another one now.
+fn edit_balancer(slot: &BalancerSlot, edit: &BalancerEdit) -> bool {
+    if let Some(timeout) = edit.timeout {
+        let ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        slot.timeout_ms.store(ms, Relaxed);
+    }
+    if let Some(n) = edit.max_attempts {
+        slot.max_attempts.store(n, Relaxed);
+        slot.flags.fetch_or(FLAG_MAX_ATTEMPTS, Relaxed);
+    }
+    match edit.no_failover {
+        Some(true) => slot.flags.fetch_or(FLAG_NO_FAILOVER, Relaxed),
+        Some(false) => slot.flags.fetch_and(!FLAG_NO_FAILOVER, Relaxed),
+        None => 0,
+    };
+    let method = edit.lbmethod.as_deref();
+    let other = method.filter(|m| !slot.lbmethod.is(m.as_bytes()));
+    if other.is_some() || edit.sticky.is_some() {
+        slot.seq.write(|| {
+            if let Some(m) = other {
+                slot.lbmethod.set(m.as_bytes());
+            }
+            if let Some((cookie, param)) = &edit.sticky {
+                slot.cookie.set(cookie.as_bytes());
+                slot.param.set(param.as_bytes());
+            }
+        });
+    }
+    other.is_some()
+}
