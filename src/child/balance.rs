@@ -46,7 +46,7 @@ pub(super) fn taker(
 /// How many more than the least loaded child one may have: enough that short connections do not
 /// make children pass the turn to each other all the time.
 fn slack(mine: u32) -> u32 {
-    2 + mine / 16
+    3 + mine / 16
 }
 
 #[cfg(test)]
@@ -78,8 +78,8 @@ mod tests {
     #[test]
     fn a_child_far_above_the_least_passes_the_turn_to_it() {
         let others = [slot(1, 5), slot(2, 1)];
-        assert_eq!(decide(3, &others), Taker::Me);
-        assert_eq!(decide(4, &others), Taker::Other(ChildNo(2)));
+        assert_eq!(decide(4, &others), Taker::Me);
+        assert_eq!(decide(5, &others), Taker::Other(ChildNo(2)));
     }
 
     #[test]

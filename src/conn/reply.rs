@@ -29,7 +29,7 @@ const TOGETHER: usize = 16 * 1024;
 const SPLICE: u64 = 64 * 1024;
 
 /// Parts that are moved before the other connections have their turn.
-const TURNS: u32 = 32;
+const TURNS: u32 = 8;
 
 /// One call moves at most this much.
 const SPLICE_STEP: usize = 1024 * 1024;

@@ -22,7 +22,7 @@ pub type TaskNo = u32;
 pub const NOBODY: TaskNo = u32::MAX;
 
 /// Times that the queue is worked through before the kernel is asked for events again.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 4;
 
 type Job = Pin<Box<dyn Future<Output = ()>>>;
 
