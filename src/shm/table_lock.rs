@@ -1,12 +1,10 @@
 //! One table file, one instance.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{FcntlArg, fcntl};
-
 use super::error::ShmError;
+use crate::sys::record_lock::{self, LockError};
 
 /// Held by the supervisor for as long as it lives: no other instance may use the same table file.
 /// A POSIX record lock on `PATH.lock`: a child does not inherit it, and the kernel gives it back
@@ -14,7 +12,7 @@ use super::error::ShmError;
 #[derive(Debug)]
 pub struct TableLock {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl TableLock {
@@ -24,51 +22,25 @@ impl TableLock {
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");
         let lock_path = PathBuf::from(name);
-        let fail = |what| {
-            let path = lock_path.clone();
-            move |error| ShmError::File { path, what, error }
-        };
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
-            .open(&lock_path)
-            .map_err(fail("open its lock file"))?;
-        match fcntl(&file, FcntlArg::F_SETLK(&whole(libc::F_WRLCK))) {
-            Ok(_) => Ok(TableLock {
+        match record_lock::take(&lock_path, 0o600) {
+            Ok(file) => Ok(TableLock {
                 path: lock_path,
-                _file: file,
+                file,
             }),
-            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EACCES) => {
-                let mut query = whole(libc::F_WRLCK);
-                let pid = match fcntl(&file, FcntlArg::F_GETLK(&mut query)) {
-                    Ok(_) if query.l_type != libc::F_UNLCK as libc::c_short => query.l_pid,
-                    _ => 0,
-                };
-                Err(ShmError::InUse {
-                    path: path.to_owned(),
-                    pid,
-                })
-            }
-            Err(e) => Err(fail("lock its lock file")(e.into())),
+            Err(LockError::Held(pid)) => Err(ShmError::InUse {
+                path: path.to_owned(),
+                pid,
+            }),
+            Err(LockError::Io(error)) => Err(ShmError::File {
+                path: lock_path,
+                what: "lock its lock file",
+                error,
+            }),
         }
     }
 
     /// At the end of the instance: removes the lock file too.
     pub fn remove(self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-fn whole(kind: libc::c_int) -> libc::flock {
-    libc::flock {
-        l_type: kind as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
+        record_lock::remove(self.file, &self.path);
     }
 }

@@ -5,11 +5,20 @@ use crate::config::settings::{Note, Settings};
 use crate::log;
 use crate::sys::privilege::{self, Choice};
 
-/// Says once what this configuration's reader should know.
-pub fn at_start(estate: &Estate) {
+/// Says what this configuration's reader should know, and was not told by the one before.
+pub fn say_all(estate: &Estate, before: Option<&Estate>) {
     let settings = &estate.settings;
-    for note in &settings.notes {
+    let known = |n: &Note| before.is_some_and(|b| b.settings.notes.contains(n));
+    for note in settings.notes.iter().filter(|n| !known(n)) {
         say(note);
+    }
+    let same = before.is_some_and(|b| {
+        b.children == estate.children
+            && b.identity == estate.identity
+            && b.settings.process.user == settings.process.user
+    });
+    if same {
+        return;
     }
     let process = &settings.process;
     let wanted = process.start_servers.unwrap_or_else(cpus);

@@ -149,7 +149,7 @@ impl Supervisor {
     /// Runs until everything has ended; gives the exit status. In each child that it forks the
     /// entry function is called instead, and nothing returns.
     pub fn run(mut self) -> i32 {
-        notes::at_start(&self.estates[0]);
+        notes::say_all(&self.estates[0], None);
         let first = self.announce(0);
         match self.turn(first) {
             Ending::Exit(code) => code,
@@ -328,7 +328,7 @@ impl Supervisor {
                 for text in changed {
                     ::log::warn!(target: "core", "{text}");
                 }
-                notes::at_start(&estate);
+                notes::say_all(&estate, self.estates.last());
                 self.next_generation += 1;
                 self.programs.watch(&estate);
                 self.estates.push(estate);
@@ -487,7 +487,7 @@ impl Supervisor {
     /// `-X`: says and publishes what `serving` would.
     pub(super) fn announce_single(&self) {
         let e = &self.estates[0];
-        notes::at_start(e);
+        notes::say_all(e, None);
         self.say_configured();
         e.board.set_generation(e.generation, self.readings.max(1));
         e.logs.flush();

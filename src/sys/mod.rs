@@ -9,6 +9,7 @@ pub mod fork;
 pub mod nudge;
 pub mod pidfile;
 pub mod privilege;
+pub mod record_lock;
 pub mod signal;
 pub mod socket;
 pub mod splice;

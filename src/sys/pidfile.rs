@@ -1,13 +1,12 @@
-//! The pid file, held by a POSIX record lock: not inherited over fork, gone with its owner however
-//! that dies, and `F_GETLK` names the owner. The number in the file is for people and scripts;
-//! what is believed is the lock.
+//! The pid file, held by a record lock. The number in it is for people and scripts; what is believed
+//! is the lock.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{FcntlArg, fcntl};
+use super::record_lock::{self, LockError};
 
 /// A pid file that this process holds. The lock goes when **any** descriptor of the file is closed
 /// in this process, so nothing else here may open it.
@@ -67,12 +66,12 @@ pub enum Owner {
 /// # Errors
 /// When it is there but cannot be read or is no regular file.
 pub fn owner(path: &Path) -> io::Result<Owner> {
-    let mut file = match open(path, false) {
+    let mut file = match record_lock::open(path, None) {
         Ok(f) => f,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Owner::Missing),
         Err(e) => return Err(e),
     };
-    match lock_holder(&file)? {
+    match record_lock::holder(&file)? {
         Some(pid) => Ok(Owner::Running(pid)),
         None => Ok(Owner::Stale(read_pid(&mut file))),
     }
@@ -89,7 +88,16 @@ impl PidFile {
             path: path.to_owned(),
             error,
         };
-        let mut file = lock(path)?;
+        if path.is_symlink() {
+            std::fs::remove_file(path).map_err(failed)?;
+        }
+        let mut file = record_lock::take(path, 0o644).map_err(|e| match e {
+            LockError::Held(pid) => PidError::Held {
+                path: path.to_owned(),
+                pid,
+            },
+            LockError::Io(error) => failed(error),
+        })?;
         let stale = read_pid(&mut file);
         if let Some((pid, program)) = stale.and_then(living_apache) {
             return Err(PidError::Apache {
@@ -121,81 +129,8 @@ impl PidFile {
 
     /// Removes the file (if the name still means this one) and lets go of the lock.
     pub fn remove(self) {
-        if same_file(&self.file, &self.path) {
-            // A directory that became read-only leaves a stale file, which the next start notices.
-            let _ = std::fs::remove_file(&self.path);
-        }
+        record_lock::remove(self.file, &self.path);
     }
-}
-
-fn open(path: &Path, write: bool) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(write)
-        .create(write)
-        .mode(0o644)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    Ok(file)
-}
-
-fn lock(path: &Path) -> Result<File, PidError> {
-    let failed = |error| PidError::Io {
-        path: path.to_owned(),
-        error,
-    };
-    // A file that is removed between open and lock is made again: bounded, in case somebody plays.
-    for _ in 0..20 {
-        let file = match open(path, true) {
-            Ok(f) => f,
-            Err(e) if e.raw_os_error() == Some(libc::ELOOP) => {
-                std::fs::remove_file(path).map_err(failed)?;
-                continue;
-            }
-            Err(e) => return Err(failed(e)),
-        };
-        match fcntl(&file, FcntlArg::F_SETLK(&whole_file())) {
-            Ok(_) => {}
-            Err(nix::errno::Errno::EACCES | nix::errno::Errno::EAGAIN) => {
-                let pid = lock_holder(&file).ok().flatten().unwrap_or(0);
-                return Err(PidError::Held {
-                    path: path.to_owned(),
-                    pid,
-                });
-            }
-            Err(e) => return Err(failed(e.into())),
-        }
-        if same_file(&file, path) {
-            return Ok(file);
-        }
-    }
-    Err(failed(io::Error::other("it is replaced again and again")))
-}
-
-fn lock_holder(file: &File) -> io::Result<Option<i32>> {
-    let mut probe = whole_file();
-    fcntl(file, FcntlArg::F_GETLK(&mut probe))?;
-    Ok((probe.l_type != libc::F_UNLCK as libc::c_short).then_some(probe.l_pid))
-}
-
-fn whole_file() -> libc::flock {
-    libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    }
-}
-
-fn same_file(file: &File, path: &Path) -> bool {
-    let (Ok(a), Ok(b)) = (file.metadata(), std::fs::symlink_metadata(path)) else {
-        return false;
-    };
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 /// The number in the file; `None` for garbage.
