@@ -37,7 +37,7 @@ const ROOMS: &[(&str, &str)] = &[
     ),
     (
         "health",
-        "clock codec config expr ids jobs reactor shm upstream",
+        "clock codec config expr ids jobs reactor shm sys upstream",
     ),
     (
         "child",

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::heartbeat::{self, Drawn};
 use super::method::{self, LbMethod};
 use super::select::{self, Hope, Member, Offer};
 use crate::clock::{self, Mono};
@@ -14,6 +15,9 @@ use crate::shm::{
     Asker, Assignment, BalancerRow, BalancerState, MemberState, Notice, Routes, Scoreboard,
     WorkerRow, status,
 };
+
+/// A heartbeat that is older does not count.
+const HEARTBEAT_GOOD_FOR: Duration = Duration::from_secs(10);
 
 /// How long a choice waits for a balancer's lock, once; after that it only tries until it had it
 /// again, and chooses without it meanwhile.
@@ -94,6 +98,8 @@ pub struct Balancing {
     /// Debug builds only, for tests: every so many choices this child stops inside the lock.
     stop_every: Cell<Option<u64>>,
     choices: Cell<u64>,
+    /// State of the generator that draws members.
+    random: Cell<u64>,
 }
 
 /// What this child keeps of a balancer.
@@ -110,6 +116,10 @@ struct Local {
     live: RefCell<Rc<BalancerParams>>,
     /// The last turn was had in time.
     patient: Cell<bool>,
+    /// Members are to be drawn by heartbeats, and none is fresh.
+    silent: Cell<bool>,
+    /// That was told.
+    told_silent: Cell<bool>,
 }
 
 /// The members of a balancer, configured ones first.
@@ -163,6 +173,8 @@ impl Balancing {
                 ),
                 live: RefCell::new(Rc::new(b.params.clone())),
                 patient: Cell::new(true),
+                silent: Cell::new(false),
+                told_silent: Cell::new(false),
             });
         }
         Balancing {
@@ -176,6 +188,7 @@ impl Balancing {
             scratch: RefCell::default(),
             stop_every: Cell::new(stop_every()),
             choices: Cell::new(0),
+            random: Cell::new(clock::read_mono().0 ^ (u64::from(std::process::id()) << 40)),
             settings,
             board,
             slot,
@@ -359,8 +372,10 @@ impl Balancing {
         // With the lock nobody takes the probe away between look and step. Without it somebody may:
         // look again.
         for _ in 0..4 {
-            let (index, by_route) =
-                decide(local.method.get(), members, &list.routes, route, &state)?;
+            let (index, by_route) = {
+                let random = self.random();
+                decide(local, members, &list.routes, route, &state, random)?
+            };
             let m = members[index];
             let mut probe = Mono(0);
             if m.offer == Offer::Probe {
@@ -409,6 +424,13 @@ impl Balancing {
             };
             if local.method.get().needs_busy() {
                 m.busy = self.board.busy(row);
+            }
+            if local.method.get().weighs_heartbeats() {
+                m.open = self
+                    .board
+                    .heartbeat(row)
+                    .filter(|b| now.since(b.seen) < HEARTBEAT_GOOD_FOR)
+                    .map(|b| heartbeat::open(b.busy, b.ready));
             }
             members.push(m);
         }
@@ -595,7 +617,24 @@ impl Balancing {
         &self.settings.balancer(balancer).name
     }
 
+    /// SplitMix64: members are drawn by it, nothing secret depends on it.
+    fn random(&self) -> u64 {
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
     fn tell(&self, balancer: BalancerNo, local: &Local, notice: Option<Notice>, locked: bool) {
+        if local.silent.get() != local.told_silent.replace(local.silent.get()) && local.silent.get()
+        {
+            log::warn!(
+                target: "lbmethod_heartbeat",
+                "{}: no member's heartbeat is fresh; choosing by turns until one comes",
+                self.name(balancer)
+            );
+        }
         let was_patient = local.patient.replace(locked);
         match notice {
             Some(Notice::Repaired { owner }) => log::warn!(
@@ -664,11 +703,12 @@ fn picked_row(list: &List, picked: &Result<Pick, NoMember>) -> Option<WorkerRow>
 
 /// By route, else by the method. Members' `change` is set for the one that is chosen.
 fn decide(
-    method: &dyn LbMethod,
+    local: &Local,
     members: &mut [Member],
     routes: &[Routes],
     route: Option<&[u8]>,
     state: &BalancerState,
+    random: u64,
 ) -> Result<(usize, bool), NoMember> {
     if let Some(route) = route {
         let mut found = select::by_route(members, routes, route, Hope::First);
@@ -682,6 +722,16 @@ fn decide(
         if let Some(index) = found {
             select::charge(members, index);
             return Ok((index, true));
+        }
+    }
+    let method = local.method.get();
+    if method.weighs_heartbeats() {
+        let drawn = heartbeat::draw(members, random);
+        local.silent.set(drawn == Drawn::Silent);
+        match drawn {
+            Drawn::Member(index) => return Ok((index, false)),
+            Drawn::Full => return Err(NoMember::AllInError),
+            Drawn::Silent => {}
         }
     }
     let index = select::select(method, members).ok_or(NoMember::AllInError)?;

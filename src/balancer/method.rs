@@ -17,6 +17,12 @@ pub trait LbMethod: Sync {
         false
     }
 
+    /// Whether it draws among members by their heartbeats (`Member::open`) as long as there are any;
+    /// `better` counts only without.
+    fn weighs_heartbeats(&self) -> bool {
+        false
+    }
+
     /// Is `member` better than `best`, which stands before it in the list? lbstatus is already raised.
     fn better(&self, member: &Member, best: &Member) -> bool;
 }
@@ -39,8 +45,29 @@ impl LbMethod for ByRequests {
     }
 }
 
+/// By the free slots that members tell of (mod_lbmethod_heartbeat); by turns where none tells.
+struct ByHeartbeat;
+
+impl LbMethod for ByHeartbeat {
+    fn name(&self) -> &'static str {
+        "heartbeat"
+    }
+
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
+    fn weighs_heartbeats(&self) -> bool {
+        true
+    }
+
+    fn better(&self, member: &Member, best: &Member) -> bool {
+        ByRequests.better(member, best)
+    }
+}
+
 /// All methods; a new one is one line here.
-static METHODS: [&dyn LbMethod; 1] = [&ByRequests];
+static METHODS: [&dyn LbMethod; 2] = [&ByRequests, &ByHeartbeat];
 
 /// The method of this name.
 pub fn find(name: &str) -> Option<&'static dyn LbMethod> {

@@ -5,6 +5,7 @@
 //! waits except for the bounded wait for the lock.
 
 mod balancing;
+mod heartbeat;
 pub mod method;
 pub mod select;
 pub mod sticky;

@@ -20,6 +20,8 @@ pub struct Member {
     pub change: i64,
     /// Requests in flight, when the method asks for it.
     pub busy: u64,
+    /// Slots that wait for work by a fresh heartbeat, when the method asks for it.
+    pub open: Option<u64>,
     /// Its redirect was followed by this choice.
     followed: bool,
 }
@@ -55,7 +57,7 @@ impl Member {
         }
     }
 
-    fn takes(&self, hope: Hope) -> bool {
+    pub(super) fn takes(&self, hope: Hope) -> bool {
         match self.offer {
             Offer::Usable | Offer::Probe => true,
             Offer::Probed => hope == Hope::Last,

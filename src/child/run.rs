@@ -17,7 +17,7 @@ use crate::conn::Hub;
 use crate::handler::proxy::Proxy;
 use crate::handler::static_file::StaticFiles;
 use crate::handler::status::Status;
-use crate::health::Checker;
+use crate::health::{Checker, HeartMonitor};
 use crate::jobs::{Job, Jobs};
 use crate::log::Logs;
 use crate::reactor::source::Source;
@@ -81,6 +81,11 @@ impl Child {
         ));
         let proxy: Box<dyn Handler> =
             Box::new(Proxy::new(Rc::clone(&upstreams), Rc::clone(&balancing)));
+        let hearts = HeartMonitor::new(
+            Rc::clone(&settings),
+            Rc::clone(&context.scoreboard),
+            Rc::clone(&context.assignment),
+        );
         let status: Box<dyn Handler> = Box::new(Status::new(Rc::clone(&context.assignment)));
         let health = Checker::new(
             Rc::clone(&settings),
@@ -97,6 +102,9 @@ impl Child {
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
         let jobs = Jobs::new(Rc::clone(&context.scoreboard));
         jobs.add(health);
+        if let Some(hearts) = hearts {
+            jobs.add(hearts);
+        }
         jobs.add(Rc::new(Tidy(balancing)));
         let assignment = Rc::clone(&context.assignment);
         jobs.add(Rc::new(Holder::new(

@@ -8,6 +8,7 @@ pub mod beacon;
 pub mod date;
 pub mod escape;
 pub mod fields;
+pub mod heartbeat;
 pub mod host;
 pub mod http1;
 pub mod target;

@@ -61,6 +61,12 @@ pub struct ProcessDraft {
     pub max_request_workers: Option<u32>,
     /// `MaxConnectionsPerChild`.
     pub max_connections_per_child: Option<u64>,
+    /// `HeartbeatListen`.
+    pub heartbeat_listen: Option<SocketAddr>,
+    /// `HeartbeatMaxServers`.
+    pub heartbeat_max_servers: Option<u32>,
+    /// `HeartbeatStorage`, absolute.
+    pub heartbeat_storage: Option<PathBuf>,
     /// `ProxyHCTPsize`.
     pub health_checks_at_once: Option<u32>,
     /// `GracefulShutdownTimeout`.

@@ -85,6 +85,12 @@ pub struct Process {
     pub max_request_workers: Option<u32>,
     /// `MaxConnectionsPerChild`; 0: no bound.
     pub max_connections_per_child: u64,
+    /// `HeartbeatListen`: address or group, and port.
+    pub heartbeat_listen: Option<SocketAddr>,
+    /// `HeartbeatMaxServers`; 0: in a file too.
+    pub heartbeat_max_servers: u32,
+    /// `HeartbeatStorage`, absolute.
+    pub heartbeat_storage: PathBuf,
     /// `ProxyHCTPsize`: health checks that run at once.
     pub health_checks_at_once: u32,
     /// `GracefulShutdownTimeout`; zero: wait for ever.

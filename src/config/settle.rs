@@ -92,6 +92,12 @@ fn process(build: &mut Build, draft: &Draft) -> Process {
         server_limit: short(server_limit),
         max_request_workers: p.max_request_workers,
         max_connections_per_child: p.max_connections_per_child.unwrap_or(0),
+        heartbeat_listen: p.heartbeat_listen,
+        heartbeat_max_servers: p.heartbeat_max_servers.unwrap_or(10),
+        heartbeat_storage: p
+            .heartbeat_storage
+            .clone()
+            .unwrap_or_else(|| build.runtime_path("hb.dat")),
         health_checks_at_once: p.health_checks_at_once.unwrap_or(16).max(1),
         graceful_shutdown_timeout: p.graceful_shutdown_timeout.unwrap_or_default(),
         listen_backlog: p.listen_backlog.unwrap_or(DEFAULT_BACKLOG),

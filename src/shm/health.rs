@@ -302,8 +302,9 @@ pub(super) fn clear(h: &HealthSlot) {
     for word in [&h.method, &h.passed, &h.failed, &h.owner, &h.checks, &h.bad] {
         word.store(0, Relaxed);
     }
-    h.began.store(0, Relaxed);
-    h.ended.store(0, Relaxed);
+    for word in [&h.began, &h.ended, &h.heartbeat_seen] {
+        word.store(0, Relaxed);
+    }
 }
 
 fn millis(d: Duration) -> u64 {

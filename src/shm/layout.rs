@@ -86,6 +86,7 @@
 //!  160  u32  checks made · 164 bad ones
 //!  168  u32  as the configuration says: method · 172 passes · 176 fails · 184 u64 interval in ms
 //!  192  u64  digest of the configured URI · 200 of the configured expression's name
+//!  208  u64  last heartbeat: busy slots above bit 32, waiting ones below · 216 u64 mono: when it came
 //!
 //! LEASE SLOT, 512 bytes, L of them: 256 for each beacon slot. Written by the watchdog's holder
 //!    0  u32  0 free, 1 in use, 2 being written · 4 sequence of the texts · 8 flags: 1 its member is there, 2 evicted,

@@ -13,6 +13,7 @@ mod error;
 mod file;
 mod grown;
 mod health;
+mod heartbeats;
 mod history;
 pub mod inspect;
 mod jobs;
@@ -38,6 +39,7 @@ pub use child_view::{ChildView, RecordGuard, RecordMarker, RequestInfo, RequestP
 pub use error::ShmError;
 pub use grown::{Found, NewMember};
 pub use health::{HealthInfo, HealthState, HealthStep, HealthTexts};
+pub use heartbeats::MemberBeat;
 pub use history::MOMENT;
 pub use jobs::JobInfo;
 pub use leases::{LEASES, Lease, LeaseState};

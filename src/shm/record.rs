@@ -395,8 +395,12 @@ record!(
         192 conf_uri: AtomicU64,
         /// A digest of the configured expression's name.
         200 conf_expression: AtomicU64,
+        /// Its last heartbeat: busy slots above bit 32, waiting ones below.
+        208 heartbeat_load: AtomicU64,
+        /// When it came.
+        216 heartbeat_seen: AtomicU64,
         /// Space.
-        208 pad2: Pad<12>,
+        224 pad2: Pad<8>,
     }
 );
 

@@ -41,6 +41,27 @@ pub fn bind(host: &str, port: u16) -> io::Result<OwnedFd> {
     bind_to(address, false)
 }
 
+/// Binds a non-blocking socket for datagrams to `address`, and joins the group when it is one. The
+/// address may be bound by others too (a group has many listeners, and the next holder binds
+/// before the last one is gone).
+///
+/// # Errors
+/// Of the system.
+pub fn bind_group(address: SocketAddr) -> io::Result<OwnedFd> {
+    let kind = Type::DGRAM.nonblocking().cloexec();
+    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_multicast() => {
+            socket.join_multicast_v4(&ip, &Ipv4Addr::UNSPECIFIED)?;
+        }
+        IpAddr::V6(ip) if ip.is_multicast() => socket.join_multicast_v6(&ip, 0)?,
+        _ => {}
+    }
+    Ok(socket.into())
+}
+
 fn bind_to(address: SocketAddr, dual: bool) -> io::Result<OwnedFd> {
     let kind = Type::DGRAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;

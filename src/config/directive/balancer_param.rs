@@ -4,10 +4,10 @@ use super::value::{Unit, flag, interval, number};
 use crate::config::settings::BalancerParams;
 
 /// Schedulers that work here.
-pub const METHODS: [&str; 1] = ["byrequests"];
+pub const METHODS: [&str; 2] = ["byrequests", "heartbeat"];
 
 /// httpd's other schedulers.
-const OTHER_METHODS: [&str; 3] = ["bytraffic", "bybusyness", "heartbeat"];
+const OTHER_METHODS: [&str; 2] = ["bytraffic", "bybusyness"];
 
 /// The keys of balancers, for messages about workers.
 pub const KEYS: [&str; 11] = [

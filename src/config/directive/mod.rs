@@ -19,6 +19,7 @@ pub mod beacon;
 pub mod content;
 pub mod env;
 pub mod health;
+pub mod heartbeat;
 pub mod limits;
 pub mod log;
 pub mod pass;

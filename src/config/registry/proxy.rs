@@ -1,7 +1,7 @@
 //! The reverse proxy and its helpers.
 
 use super::super::accepted;
-use super::super::directive::{balancer, beacon, health, pass, proxy, section};
+use super::super::directive::{balancer, beacon, health, heartbeat, pass, proxy, section};
 use super::Class::{NotThere, Opens, Works};
 use super::table;
 
@@ -117,8 +117,10 @@ table! {
     module "mod_heartbeat":
     "HeartbeatAddress" [S] One "" "Name where heartbeats are sent to" => NotThere;
     module "mod_heartmonitor":
-    "HeartbeatListen" [S] One "" "Listen for heartbeats of backends" => NotThere;
+    "HeartbeatListen" [S] One "" "Listen for heartbeats of backends"
+        => Works(heartbeat::heartbeat_listen);
     "HeartbeatMaxServers" [S] One "10" "Bound the number of backends that send heartbeats"
-        => NotThere;
-    "HeartbeatStorage" [S] One "logs/hb.dat" "Name the file of heartbeats" => NotThere;
+        => Works(heartbeat::heartbeat_max_servers);
+    "HeartbeatStorage" [S] One "logs/hb.dat" "Name the file of heartbeats"
+        => Works(heartbeat::heartbeat_storage);
 }
