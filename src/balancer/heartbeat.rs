@@ -66,10 +66,9 @@ mod tests {
     use super::*;
 
     fn member(open: Option<u64>, lbset: u32, more: u32) -> Member {
-        Member {
-            open,
-            ..Member::new(status::INIT | more, 100, lbset, 0)
-        }
+        let mut member = Member::new(status::INIT | more, 100, lbset, 0);
+        member.open = open;
+        member
     }
 
     fn counts(members: &[Member], draws: u64) -> Vec<u64> {
