@@ -3,7 +3,7 @@
 use crate::config::build::Loaded;
 use crate::config::dump::{self, Who};
 use crate::config::settings::Settings;
-use crate::sys::privilege::{Choice, resolve};
+use crate::sys::privilege::{Choice, group_name, resolve};
 
 pub use crate::config::dump::{compiled_in as static_modules, directives};
 
@@ -27,7 +27,7 @@ fn who(settings: &Settings) -> Who {
     match resolve(process.user.as_deref(), process.group.as_deref()) {
         Ok(Choice::Become { identity, .. }) => Who {
             user: Some((identity.user, identity.uid)),
-            gid: Some(identity.gid),
+            group: Some((group_name(identity.gid), identity.gid)),
         },
         _ => Who::default(),
     }

@@ -92,8 +92,8 @@ fn shown(address: &HostAddress) -> String {
 pub struct Who {
     /// The user's name and number, where known.
     pub user: Option<(String, u32)>,
-    /// The group's number, where known.
-    pub gid: Option<u32>,
+    /// The group's name and number, where known.
+    pub group: Option<(String, u32)>,
 }
 
 /// `DUMP_RUN_CFG`: values of the whole instance.
@@ -134,8 +134,7 @@ pub fn run_cfg(settings: &Settings, who: Who) -> String {
     }
     let unknown = || ("#-1".to_string(), u32::MAX);
     let (user, uid) = who.user.unwrap_or_else(unknown);
-    let gid = who.gid.unwrap_or(u32::MAX);
-    let group = process.group.clone().unwrap_or_else(|| format!("#{gid}"));
+    let (group, gid) = who.group.unwrap_or_else(unknown);
     line(format!("User: name=\"{user}\" id={uid}"));
     line(format!("Group: name=\"{group}\" id={gid}"));
     out

@@ -100,6 +100,12 @@ pub fn resolve(user: Option<&str>, group: Option<&str>) -> Result<Choice, BadIde
     })
 }
 
+/// A group's name, or `#` and its number where it has none.
+pub fn group_name(gid: u32) -> String {
+    let known = Group::from_gid(Gid::from_raw(gid)).ok().flatten();
+    known.map_or_else(|| format!("#{gid}"), |g| g.name)
+}
+
 /// Becomes somebody for good: groups, then group, then user.
 ///
 /// # Errors
