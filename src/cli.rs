@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::beacon;
 use crate::config::build::{self, Invocation, Loaded};
 use crate::config::diagnostic::note_line;
 use crate::config::settings::{Note, Settings};
@@ -58,6 +59,9 @@ pub fn main(program: &OsStr, args: &[OsString], entry: Entry) -> i32 {
     if line.list_directives {
         return show(&dump::directives());
     }
+    if let Some(words) = &line.announce {
+        return beacon::announce(words);
+    }
     let invocation = invocation(&line, &program);
     configured(&line, &invocation, entry)
 }
@@ -66,6 +70,13 @@ pub fn main(program: &OsStr, args: &[OsString], entry: Entry) -> i32 {
 fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 {
     if let Some(words) = &line.scoreboard {
         return scoreboard(words, invocation);
+    }
+    if let Some(words) = &line.beacon {
+        return beacon::tool(words, || {
+            let mut loaded = build::load(invocation);
+            let faults = loaded.complaint_lines(&invocation.program);
+            loaded.settings.take().ok_or(faults)
+        });
     }
     let mut loaded = build::load(invocation);
     let level = line.startup_level.unwrap_or(level::WARN);

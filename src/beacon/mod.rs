@@ -6,10 +6,14 @@
 //! are no muster, and [`tool`] helps people. The grammar is `codec::beacon`'s, the shared records are
 //! `shm`'s.
 
+mod announce;
 mod holder;
 mod membership;
 mod receiver;
 mod sender;
 mod throttle;
+mod tool;
 
+pub use announce::main as announce;
 pub use holder::Holder;
+pub use tool::main as tool;

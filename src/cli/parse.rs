@@ -44,6 +44,10 @@ pub struct CommandLine {
     pub explain: Option<String>,
     /// The words behind `scoreboard`.
     pub scoreboard: Option<Vec<OsString>>,
+    /// The words behind `announce`.
+    pub announce: Option<Vec<OsString>>,
+    /// The words behind `beacon`.
+    pub beacon: Option<Vec<OsString>>,
     /// All words, for the log.
     pub text: String,
 }
@@ -66,6 +70,15 @@ pub fn parse(args: &[OsString]) -> Result<CommandLine, Usage> {
         let word = word.to_string_lossy().into_owned();
         if word == "scoreboard" {
             line.scoreboard = Some(words.cloned().collect());
+            return Ok(line);
+        }
+        let tool = match word.as_str() {
+            "announce" => Some(&mut line.announce),
+            "beacon" => Some(&mut line.beacon),
+            _ => None,
+        };
+        if let Some(tool) = tool {
+            *tool = Some(words.cloned().collect());
             return Ok(line);
         }
         if let Some(long) = word.strip_prefix("--") {
@@ -186,6 +199,8 @@ pub fn usage(program: &str) -> String {
               [-v] [-V] [-h] [-l] [-L] [-t] [-T] [-S] [-M] [-X]
        {program} [options] --explain URL
        {program} [options] scoreboard [--json | --watch] [FILE]
+       {program} announce --to PROXY:PORT --url URL --secret-file FILE [-- COMMAND]
+       {program} [options] beacon check | secret ...
 Options:
   -D name            : define a name for use in <IfDefine name> directives
                        (FOREGROUND: do not go to the background;
@@ -213,7 +228,10 @@ Options:
   -T                 : start without DocumentRoot(s) check
   -X                 : debug mode (only one process, in the foreground)
   --explain URL      : print how a request for URL would travel; sends nothing
-  scoreboard         : print what all processes are doing"
+  scoreboard         : print what all processes are doing
+  announce           : tell proxies of a backend (announce --help)
+  beacon check       : judge announcements as a receiver would (beacon --help)
+  beacon secret FILE : make a file with a random secret"
     )
 }
 

@@ -213,6 +213,19 @@ fn time(b: &Build, args: &Args) -> Result<std::time::Duration, String> {
     })
 }
 
+/// `host:port`, both parts; for command lines.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn host_port(word: &str) -> Result<HostPort, String> {
+    match place(word)? {
+        (Some(host), Some(port)) => Ok(HostPort { host, port }),
+        _ => Err(format!(
+            "\"{word}\" is not host:port, both parts are needed"
+        )),
+    }
+}
+
 /// `[scheme://][host][:port]`; a word of digits is a port.
 fn place(word: &str) -> Result<(Option<String>, Option<u16>), String> {
     let wrong = || format!("\"{word}\" is not [host][:port] (IPv6 addresses in brackets)");

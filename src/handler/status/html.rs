@@ -37,6 +37,7 @@ pub fn page(f: &Facts, table: bool) -> String {
     for b in &f.balancers {
         balancer(&mut out, b, f.proxy == ProxyStatus::Full);
     }
+    super::beacons::html(&mut out, f);
     if !f.balancers.is_empty() {
         out.push_str(LEGEND);
     }
@@ -318,7 +319,7 @@ fn split(m: &WorkerInfo, full: bool) -> (String, String) {
 }
 
 /// Text made harmless, in ASCII.
-fn esc(text: &str) -> String {
+pub(super) fn esc(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -5,6 +5,7 @@
 //! What other clients sent is escaped, and the queries of their requests are not shown.
 
 mod auto;
+mod beacons;
 mod facts;
 mod html;
 mod number;

@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
-use super::alive;
+use super::{alive, beacons};
 use crate::clock::{Mono, Wall};
-use crate::shm::snapshot::{BalancerInfo, ChildInfo, RequestRecord, Snapshot, WorkerInfo};
+use crate::shm::leases::Lease;
+use crate::shm::snapshot::{
+    BalancerInfo, BeaconInfo, BeaconRole, ChildInfo, RequestRecord, Snapshot, WorkerInfo,
+};
 use crate::shm::status;
 use crate::shm::{HealthInfo, JobInfo};
 
@@ -27,7 +30,8 @@ pub fn text(s: &Snapshot) -> String {
         .list("children", s.children.iter().map(|c| child(s, c)))
         .list("jobs", s.jobs.iter().map(|j| job(s, j)))
         .list("balancers", s.balancers.iter().map(|b| balancer(s, b)))
-        .list("workers", s.workers.iter().map(|w| worker(s, w)));
+        .list("workers", s.workers.iter().map(|w| worker(s, w)))
+        .list("beacons", s.beacons.iter().map(|b| beacon(s, b)));
     let mut out = o.end();
     out.push('\n');
     out
@@ -168,6 +172,56 @@ fn health(s: &Snapshot, h: &HealthInfo) -> String {
         let due = i128::from((state.ended + state.interval).0) - i128::from(s.taken_mono.0);
         o.number("due_in_ms", due / 1_000_000);
     }
+    o.end()
+}
+
+fn beacon(s: &Snapshot, b: &BeaconInfo) -> String {
+    let mut o = Object::default();
+    let role = match b.role {
+        BeaconRole::Receiver => "receiver",
+        BeaconRole::Sender => "sender",
+    };
+    o.text("role", role)
+        .text("server", &b.server)
+        .text("address", &b.address);
+    if b.role == BeaconRole::Sender {
+        return o
+            .number("interval_ms", b.timeout_ms)
+            .number("sent", b.sent)
+            .end();
+    }
+    o.text("balancer", &b.balancer)
+        .number("timeout_ms", b.timeout_ms)
+        .number("accepted", b.accepted)
+        .number("dropped", b.dropped())
+        .number("overflows", b.overflows);
+    let mut reasons = Object::default();
+    for (reason, n) in b.drops.iter().enumerate().filter(|(_, n)| **n > 0) {
+        reasons.number(beacons::why(reason as u8), n);
+    }
+    let nested = reasons.end().replace('\n', "\n  ");
+    o.number("dropped_by_reason", nested);
+    match &b.last_drop {
+        None => o.null("last_drop"),
+        Some((reason, at, from)) => o
+            .text("last_drop", beacons::why(*reason))
+            .number("last_drop_at", stamp(*at))
+            .text("last_drop_from", from),
+    };
+    o.list("leases", b.leases.iter().map(|l| lease(s, b, l)))
+        .end()
+}
+
+fn lease(s: &Snapshot, b: &BeaconInfo, l: &Lease) -> String {
+    let mut o = Object::default();
+    o.text("url", &l.url)
+        .text("state", beacons::state(l))
+        .number("seen_ms", age(s, l.last_seen))
+        .number("last_ts", l.last_ts);
+    match b.remaining(l, s.taken_mono) {
+        Some(left) => o.number("remaining_ms", left.as_millis()),
+        None => o.null("remaining_ms"),
+    };
     o.end()
 }
 

@@ -3,6 +3,7 @@
 //! Never takes a lock and never maps the file, so it disturbs nobody and a file that is cut or
 //! changed meanwhile harms nothing. Works without a running server.
 
+pub mod beacons;
 mod json;
 mod people;
 mod read;

@@ -17,6 +17,7 @@ pub fn text(s: &Snapshot) -> String {
     for b in &s.balancers {
         balancer(&mut out, s, b);
     }
+    super::beacons::text(&mut out, s);
     if !s.workers.is_empty() {
         out.push_str("\nworkers outside balancers\n");
         members(&mut out, s, &s.workers, false);
@@ -283,7 +284,7 @@ fn error(s: &Snapshot, m: &WorkerInfo) -> String {
 }
 
 /// Columns two blanks apart; a head that begins with `>` is set to the right.
-fn table(out: &mut String, heads: &[&str], rows: Vec<Vec<String>>) {
+pub(super) fn table(out: &mut String, heads: &[&str], rows: Vec<Vec<String>>) {
     let width = |s: &str| s.chars().count();
     let mut widths: Vec<_> = heads
         .iter()
@@ -360,7 +361,7 @@ fn size(n: u64) -> String {
 }
 
 /// Nothing from the table may move the cursor or pretend to be another text.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
             let plain = c.is_ascii_graphic() || c == ' ';

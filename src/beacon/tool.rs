@@ -1,0 +1,276 @@
+//! `muster beacon check` and `muster beacon secret`: help for people who set it up.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::UdpSocket;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::clock::{read_mono, read_wall};
+use crate::codec::beacon::{Announcement, Key, LONGEST, MacPolicy, Origin, Refusal, Verifier};
+use crate::config::beacon::Receiver;
+use crate::config::directive::beacon::{host_port, secret_file};
+use crate::config::directive::value::{Unit, interval};
+use crate::config::settings::Settings;
+use crate::shm::{BeaconRole, Snapshot, inspect, status};
+use crate::sys::udp;
+
+const USAGE: &str = "usage: muster beacon check [DATAGRAM]           judge it (else standard input) as a receiver would
+       muster beacon check --listen HOST:PORT    judge what comes in, until interrupted
+           with --secret-file FILE [--mac any] [--max-skew 30], or the configuration's first
+           receiver, whose leases are then looked at too
+       muster beacon secret FILE                 make a file with a random secret, mode 0600";
+
+/// Runs it with the words behind `beacon`. `load` reads the configuration, where it is needed.
+/// Gives the exit status: of a check 0 when the datagram is accepted, 1 when it is not.
+pub fn main(words: &[OsString], load: impl FnOnce() -> Result<Settings, Vec<String>>) -> i32 {
+    let texts: Vec<String> = words
+        .iter()
+        .map(|w| w.to_string_lossy().into_owned())
+        .collect();
+    let result = match texts.split_first() {
+        Some((verb, rest)) if verb == "check" => check(rest, load),
+        Some((verb, [file])) if verb == "secret" => secret(Path::new(file)).map(|()| true),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(true) => 0,
+        Ok(false) => 1,
+        Err(text) => {
+            // With standard error closed there is nobody to tell.
+            let _ = writeln!(io::stderr().lock(), "{text}");
+            2
+        }
+    }
+}
+
+/// 128 random bits, as `ProxyBeaconSecretFile` wants them.
+fn secret(path: &Path) -> Result<(), String> {
+    let shown = path.display();
+    let mut random = [0; 16];
+    File::open("/dev/urandom")
+        .and_then(|mut f| f.read_exact(&mut random))
+        .map_err(|e| format!("cannot read /dev/urandom: {e}"))?;
+    let digits: String = random.iter().map(|b| format!("{b:02x}")).collect();
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut f| f.write_all(format!("hex:{digits}\n").as_bytes()))
+        .map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => {
+                format!("{shown} is there already; a secret is never overwritten")
+            }
+            _ => format!("cannot make {shown}: {e}"),
+        })?;
+    println!(
+        "made {shown}: copy it to each backend, and name it in ProxyBeaconSecretFile and --secret-file"
+    );
+    Ok(())
+}
+
+/// How datagrams are judged, and what is known beside them.
+struct Judge {
+    verifier: Verifier,
+    receiver: Option<Receiver>,
+    table: Option<Snapshot>,
+}
+
+fn check(
+    words: &[String],
+    load: impl FnOnce() -> Result<Settings, Vec<String>>,
+) -> Result<bool, String> {
+    let mut keys: Vec<Key> = Vec::new();
+    let mut policy = None;
+    let mut max_skew = None;
+    let mut listen = None;
+    let mut datagram = None;
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+        match word.as_str() {
+            "--secret-file" => {
+                keys.push(secret_file(Path::new(value()?)).map_err(|e| format!("{word}: {e}"))?);
+            }
+            "--mac" => {
+                let name = value()?;
+                policy = Some(MacPolicy::by_name(name).ok_or_else(|| {
+                    format!("--mac needs hmac-sha256, siphash or any, not \"{name}\"")
+                })?);
+            }
+            "--max-skew" => {
+                let text = value()?;
+                let time = interval(text, Unit::Seconds).filter(|d| !d.is_zero());
+                max_skew =
+                    Some(time.ok_or_else(|| format!("--max-skew needs a time, not \"{text}\""))?);
+            }
+            "--listen" => listen = Some(host_port(value()?)?),
+            other if other.starts_with("--") => return Err(USAGE.to_owned()),
+            other => datagram = Some(other.to_owned()),
+        }
+    }
+    let (mut receiver, mut table) = (None, None);
+    if keys.is_empty() {
+        let settings = load().map_err(|lines| lines.join("\n"))?;
+        receiver = settings.receivers.first().cloned();
+        let r = receiver.as_ref().ok_or(
+            "the configuration has no ProxyBeaconListen; name the secret with --secret-file",
+        )?;
+        keys.clone_from(&r.keys);
+        policy = policy.or(Some(r.policy));
+        max_skew = max_skew.or(Some(r.max_skew));
+        // Without a running instance the datagram itself is judged all the same.
+        table = inspect::read(&settings.process.scoreboard_file).ok();
+    }
+    let max_skew = max_skew.unwrap_or(Duration::from_secs(30));
+    let judge = Judge {
+        verifier: Verifier {
+            keys,
+            policy: policy.unwrap_or(MacPolicy::Any),
+            max_skew: i64::try_from(max_skew.as_micros()).unwrap_or(i64::MAX),
+        },
+        receiver,
+        table,
+    };
+    if let Some(place) = listen {
+        return follow(&judge, &place.host, place.port);
+    }
+    let bytes = match datagram {
+        Some(text) => text.into_bytes(),
+        None => {
+            let mut bytes = Vec::new();
+            io::stdin()
+                .take(1 << 16)
+                .read_to_end(&mut bytes)
+                .map_err(|e| format!("cannot read standard input: {e}"))?;
+            // An editor's or echo's line end is none of the datagram's.
+            if bytes.last() == Some(&b'\n') {
+                bytes.pop();
+            }
+            bytes
+        }
+    };
+    let (accepted, text) = judge.say(&bytes);
+    println!("{text}");
+    Ok(accepted)
+}
+
+fn follow(judge: &Judge, host: &str, port: u16) -> Result<bool, String> {
+    let fail = |e: io::Error| format!("cannot listen on {host}:{port}: {e}");
+    let socket = UdpSocket::from(udp::bind(host, port).map_err(fail)?);
+    socket.set_nonblocking(false).map_err(fail)?;
+    let mut buffer = vec![0; LONGEST + 64];
+    loop {
+        let (n, from) = socket.recv_from(&mut buffer).map_err(fail)?;
+        let (_, text) = judge.say(&buffer[..n]);
+        if writeln!(io::stdout().lock(), "{from} {text}").is_err() {
+            return Ok(true);
+        }
+    }
+}
+
+impl Judge {
+    /// Whether it is accepted, and a line that says what comes of it and why.
+    fn say(&self, bytes: &[u8]) -> (bool, String) {
+        let now = read_wall().0;
+        match self.verifier.judge(bytes, now) {
+            Err(why) => (false, format!("dropped: {}{}", why.text(), hint(why))),
+            Ok(a) => {
+                let off = (a.ts - now) as f64 / 1e6;
+                let signed = format!(
+                    "signed with {}{}, its clock differs by {off:+.3} s",
+                    a.algorithm.name(),
+                    if a.key > 0 { " and the old secret" } else { "" }
+                );
+                let outcome = match &a.origin {
+                    None => Ok("it names no url, so it would be logged only".to_owned()),
+                    Some(origin) => self.outcome(origin, &a),
+                };
+                match outcome {
+                    Ok(what) => (true, format!("accepted ({signed}): {what}")),
+                    Err((why, what)) => {
+                        (false, format!("dropped: {} ({signed}): {what}", why.text()))
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the receiver's leases say of it.
+    fn outcome(&self, origin: &Origin, a: &Announcement<'_>) -> Result<String, (Refusal, String)> {
+        let url = origin.as_str();
+        let Some(r) = &self.receiver else {
+            return Ok(format!("{url} would join or renew its lease"));
+        };
+        let Some(name) = r.balancer.as_ref().map(|b| b.name.as_str()) else {
+            return Ok(format!(
+                "{url} would be logged only, since there is no ProxyBeaconBalancer"
+            ));
+        };
+        let mut beacons = self.table.iter().flat_map(|t| &t.beacons);
+        let known = beacons.find(|b| b.role == BeaconRole::Receiver && b.balancer == name);
+        let Some(known) = known else {
+            return Ok(format!(
+                "{url} would join {name} or renew its lease (no instance is running)"
+            ));
+        };
+        if let Some(lease) = known.leases.iter().find(|l| l.url == url) {
+            if a.ts <= lease.last_ts {
+                let what =
+                    format!("{url} has announced itself with a later or the same time stamp");
+                return Err((Refusal::Replayed, what));
+            }
+            return Ok(match (a.leaving, lease.state.added, lease.state.evicted) {
+                (true, _, _) => format!("{url} would get no new requests in {name}"),
+                (_, true, true) => format!("{url} would be enabled again in {name}"),
+                (_, true, false) => format!("{url} would renew its lease in {name}"),
+                (_, false, _) => {
+                    format!("adding {url} to {name} failed before; it is tried again once a minute")
+                }
+            });
+        }
+        if known.leases.len() >= crate::shm::LEASES {
+            let now = read_mono();
+            let idle = known
+                .leases
+                .iter()
+                .filter(|l| l.state.evicted && now.since(l.last_seen) > r.max_skew * 2);
+            if idle.count() == 0 {
+                return Err((
+                    Refusal::TableFull,
+                    format!("{} backends are known already", known.leases.len()),
+                ));
+            }
+        }
+        let balancers = self.table.iter().flat_map(|t| &t.balancers);
+        let member = balancers
+            .filter(|b| b.name == name)
+            .flat_map(|b| &b.members)
+            .find(|m| m.name == url);
+        match member {
+            Some(m) if m.status & status::BEACON == 0 => Err((
+                Refusal::NotManaged,
+                format!(
+                    "{url} is a member of {name} that the configuration or an administrator made"
+                ),
+            )),
+            Some(_) => Ok(format!("{url} would take its place in {name} again")),
+            None if a.leaving => Ok(format!("{url} is no member of {name}")),
+            None => Ok(format!("{url} would be added to {name}")),
+        }
+    }
+}
+
+fn hint(why: Refusal) -> &'static str {
+    match why {
+        Refusal::MacMismatch => " (another secret, or the text was changed)",
+        Refusal::MacAlgorithm => " (see ProxyBeaconMac on both sides)",
+        Refusal::Stale => " (the clocks differ by more than ProxyBeaconMaxSkew, or it is old)",
+        Refusal::NoMac => " (announcements end in \" mac=\" and 16 or 64 digits)",
+        Refusal::Url => " (scheme://host[:port] with http, https, ws or wss; no path, query, user)",
+        _ => "",
+    }
+}
