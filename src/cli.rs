@@ -177,6 +177,7 @@ fn invocation(line: &CommandLine, program: &str) -> Invocation {
     let absolute = |p: &PathBuf| std::path::absolute(p).unwrap_or_else(|_| p.clone());
     Invocation {
         program: program.to_owned(),
+        directory: std::env::current_dir().unwrap_or_default(),
         server_root: line.server_root.as_ref().map(absolute),
         file: line.file.clone(),
         before: line.before.clone(),

@@ -50,6 +50,24 @@ fn fifty_graceful_restarts_under_load_lose_nothing() {
     eventually("old generations end", || server.children().len() == 2);
 }
 
+/// A daemon is in `/` when it reads its configuration again.
+#[test]
+fn a_relative_server_root_is_meant_from_where_muster_was_started() {
+    let server = Server::prepare(&format!(
+        "{PLAIN}ServerRoot .\nCustomLog logs/access \"%r\"\n"
+    ));
+    for verb in ["start", "graceful"] {
+        let out = std::process::Command::new(common::server::binary())
+            .current_dir(&server.root)
+            .args(["-k", verb, "-f", "muster.conf", "-d", "."])
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{out:?}\n{}", server.story());
+    }
+    assert_eq!(server.scoreboard().generation.0, 1);
+    assert!(get(server.port, "/").is_ok());
+}
+
 #[test]
 fn a_refused_reload_changes_nothing_and_control_says_so() {
     let server = Server::start(PLAIN);

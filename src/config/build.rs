@@ -29,6 +29,9 @@ pub(super) const MAX_COMPLAINTS: usize = 500;
 pub struct Invocation {
     /// argv[0]'s last component, for messages.
     pub program: String,
+    /// Where the program was started: a relative ServerRoot is meant from there, at a reload as
+    /// well, when the supervisor is in `/`. Empty means the process's own directory.
+    pub directory: PathBuf,
     /// `-d`: the initial ServerRoot.
     pub server_root: Option<PathBuf>,
     /// `-f`: the main file, relative to the server root.
@@ -53,7 +56,7 @@ impl Invocation {
             .as_deref()
             .unwrap_or(Path::new(SERVER_ROOT));
         let file = self.file.as_deref().unwrap_or(Path::new(CONFIG_FILE));
-        let path = root.join(file);
+        let path = self.directory.join(root).join(file);
         std::path::absolute(&path).unwrap_or(path)
     }
 }

@@ -51,7 +51,7 @@ impl Walk<'_> {
             return self.build.complain(text);
         }
         if let Class::NotThere = d.class {
-            return self.build.complain(not_there(d));
+            return self.build.complain(not_there(node, d));
         }
         if let Some(fault) = d.places.fault(&d.shown(), &self.parents) {
             return self.build.complain(fault);
@@ -178,11 +178,16 @@ fn unknown(node: &Node) -> String {
     }
 }
 
-fn not_there(d: &Directive) -> String {
+fn not_there(node: &Node, d: &Directive) -> String {
     let (first, rest) = d.help.split_at(1);
     let bracket = if d.section { ">" } else { "" };
+    let extent = match node.end {
+        0 => String::new(),
+        // Taken out by itself, the opening line would leave its rules to the section around it.
+        end => format!("; with all that it holds it ends on line {end}"),
+    };
     format!(
-        "{}{bracket} ({}) is not there in muster yet: it would {}{rest}",
+        "{}{bracket} ({}) is not there in muster yet: it would {}{rest}{extent}",
         d.shown(),
         d.module,
         first.to_lowercase()

@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
                     .map(|d| (d.clone(), None))
                     .collect(),
                 modules: loaded.map(|m| (m.id.to_string(), true)).collect(),
-                server_root: absolute(root),
+                server_root: absolute(&invocation.directory, root),
                 ..Resolved::default()
             },
             open: Vec::new(),
@@ -259,6 +259,7 @@ impl<'a> Reader<'a> {
             rest: rest.to_string(),
             span,
             directive,
+            end: 0,
             children: Vec::new(),
         });
     }
@@ -347,9 +348,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Absolute, without `.` components and final slash.
-fn absolute(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+/// Absolute, seen from `directory`, without `.` components and final slash.
+fn absolute(directory: &Path, path: &Path) -> PathBuf {
+    let path = directory.join(path);
+    let path = std::path::absolute(&path).unwrap_or(path);
     path.components().collect()
 }
 

@@ -17,6 +17,8 @@ pub struct Node {
     pub span: Span,
     /// Its entry in the table; `None`: unknown.
     pub directive: Option<&'static Directive>,
+    /// The line of a section's closing tag, in the same file; 0 without one.
+    pub end: u32,
     /// What stands inside a section.
     pub children: Vec<Node>,
 }

@@ -114,7 +114,7 @@ fn method(value: &str) -> Result<String, String> {
     let other = OTHER_METHODS.iter().find(|m| m.eq_ignore_ascii_case(value));
     Err(match other {
         Some(m) => format!(
-            "unknown lbmethod: {m} (mod_lbmethod_{m}) is not there in this version of muster; there is {list}"
+            "unknown lbmethod; mod_lbmethod_{m} is not there in this version of muster, there is {list}"
         ),
         None => format!("unknown lbmethod; there is {list}"),
     })

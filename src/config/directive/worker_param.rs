@@ -110,10 +110,10 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
         }
         "upgrade" if value.eq_ignore_ascii_case("none") => {}
         "upgrade" => {
-            return Err("upgraded connections such as WebSocket (mod_proxy_http, mod_proxy_wstunnel) are not there in this version of muster".into());
+            return Err("upgrade asks for upgraded connections such as WebSocket (mod_proxy_http, mod_proxy_wstunnel), which are not there in this version of muster".into());
         }
         "secret" => {
-            return Err("AJP (mod_proxy_ajp), to which a secret belongs, is not there in this version of muster".into());
+            return Err("secret belongs to AJP (mod_proxy_ajp), which is not there in this version of muster".into());
         }
         _ => {
             let balancers = super::balancer_param::KEYS.contains(&key);

@@ -137,7 +137,7 @@ impl Reader<'_> {
     }
 
     fn server_root(&mut self, path: &str) -> Result<(), String> {
-        let path = absolute(Path::new(path));
+        let path = absolute(&self.invocation.directory, Path::new(path));
         if !path.is_dir() {
             return Err("ServerRoot must be a valid directory".to_string());
         }

@@ -40,6 +40,7 @@ impl Reader<'_> {
                     rest: rest.to_string(),
                     span: span.clone(),
                     directive,
+                    end: 0,
                     children: Vec::new(),
                 };
                 self.open.push(Open {
@@ -152,36 +153,41 @@ impl Reader<'_> {
             let text = format!("{word}> directive missing closing '>'");
             self.complain(span.clone(), name, text);
             // It is clear what was meant: close it, so that what follows is read rightly.
-            return self.close_named(name, base);
+            return self.close_named(name, span.line, base);
         };
+        let line = span.line;
         let inner = self.open[base..].last();
         match inner {
-            Some(open) if open.name.eq_ignore_ascii_case(name) => self.close_named(name, base),
+            Some(open) if open.name.eq_ignore_ascii_case(name) => {
+                self.close_named(name, line, base)
+            }
             // Inside a guard httpd does not see the sections around it.
             None | Some(Open { node: None, .. }) => {
                 let text = format!("</{name}> without matching <{name}> section");
                 self.complain(span, name, text);
-                self.close_named(name, base);
+                self.close_named(name, line, base);
             }
             Some(open) => {
                 let text = format!("Expected </{}> but saw </{name}>", open.name);
                 self.complain(span, name, text);
-                self.close_named(name, base);
+                self.close_named(name, line, base);
             }
         }
     }
 
     /// Closes the innermost open section of this name and all inside it; nothing if there is none.
-    fn close_named(&mut self, name: &str, base: usize) {
+    fn close_named(&mut self, name: &str, line: u32, base: usize) {
         let named = |o: &Open| o.name.eq_ignore_ascii_case(name);
         let Some(at) = self.open[base..].iter().rposition(named) else {
             return;
         };
         while self.open.len() > base + at {
             if let Some(Open {
-                node: Some(node), ..
+                node: Some(mut node),
+                ..
             }) = self.open.pop()
             {
+                node.end = line;
                 self.push(node);
             }
         }
