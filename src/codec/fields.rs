@@ -34,7 +34,7 @@ impl Entry {
             && bytes
                 .get(self.name.at as usize)
                 .is_some_and(|b| name.first().is_some_and(|n| (b ^ n) & 0xdf == 0))
-            && self.name.of(bytes).eq_ignore_ascii_case(name)
+            && same_name(self.name.of(bytes), name)
     }
 }
 
@@ -42,6 +42,12 @@ impl Part {
     fn of(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.at as usize..(self.at + self.len) as usize]
     }
+}
+
+/// Are two names the same but for their letters' case? Mostly they are spelt alike, so that is tried
+/// first: it is one comparison of whole words instead of one per letter.
+pub fn same_name(a: &[u8], b: &[u8]) -> bool {
+    a == b || a.eq_ignore_ascii_case(b)
 }
 
 const SPARE_BYTES: usize = 256;
@@ -149,9 +155,8 @@ impl Fields {
             }
             // Mostly the list is just one token.
             let value = entry.value.of(&self.bytes);
-            if value.eq_ignore_ascii_case(token)
-                || (value.len() > token.len()
-                    && tokens(value).any(|t| t.eq_ignore_ascii_case(token)))
+            if same_name(value, token)
+                || (value.len() > token.len() && tokens(value).any(|t| same_name(t, token)))
             {
                 return true;
             }

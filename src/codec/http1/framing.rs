@@ -2,7 +2,7 @@
 //! of digits only, or exactly `chunked`, never both.
 
 use super::head::{HeadError, Method, RequestHead, ResponseHead, Version};
-use crate::codec::fields::{Fields, tokens, valid_name};
+use crate::codec::fields::{Fields, same_name, tokens, valid_name};
 
 /// How a body is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,13 +69,13 @@ fn declared(
     let mut coding = None;
     for (name, value) in fields.iter() {
         // By length first: nearly all fields are neither.
-        if name.len() == 14 && name.eq_ignore_ascii_case(b"content-length") {
+        if name.len() == 14 && same_name(name, b"Content-Length") {
             match length {
                 None => length = Some(value),
                 Some(first) if equal_lengths && first == value => {}
                 Some(_) => return Err((400, "there is more than one Content-Length")),
             }
-        } else if name.len() == 17 && name.eq_ignore_ascii_case(b"transfer-encoding") {
+        } else if name.len() == 17 && same_name(name, b"Transfer-Encoding") {
             match coding {
                 None => coding = Some(value),
                 Some(_) => return Err((400, "there is more than one Transfer-Encoding")),
@@ -92,7 +92,7 @@ fn declared(
         (None, Some(_)) if version == Version::Http10 => {
             Err((400, "an HTTP/1.0 message has a Transfer-Encoding"))
         }
-        (None, Some(value)) if value.eq_ignore_ascii_case(b"chunked") => Ok(Declared::Chunked),
+        (None, Some(value)) if same_name(value, b"chunked") => Ok(Declared::Chunked),
         (None, Some(value)) => Err(unknown_coding(value)),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{cookies, dates, request_head, reverse};
 use crate::balancer::Balancing;
-use crate::codec::fields::{Fields, tokens};
+use crate::codec::fields::{Fields, same_name, tokens};
 use crate::codec::http1::head::{Method, ResponseHead, Version};
 use crate::config::settings::{Server, Via};
 use crate::request::{Request, Room, answer, names};
@@ -36,28 +36,28 @@ impl Class {
     fn of(name: &[u8]) -> Class {
         let (class, full): (Class, &[u8]) = match (name.len(), name.first().map_or(0, |b| b | 0x20))
         {
-            (10, b'c') => (Class::Connection, b"connection"),
-            (10, b'k') => (Class::KeepAlive, b"keep-alive"),
-            (14, b'c') => (Class::ContentLength, b"content-length"),
-            (17, b't') => (Class::TransferEncoding, b"transfer-encoding"),
-            (16, b'p') => (Class::HopByHop, b"proxy-connection"),
-            (18, b'p') => (Class::HopByHop, b"proxy-authenticate"),
-            (2, b't') => (Class::HopByHop, b"te"),
-            (7, b't') => (Class::HopByHop, b"trailer"),
-            (7, b'u') => (Class::HopByHop, b"upgrade"),
-            (4, b'd') => (Class::Date, b"date"),
-            (7, b'e') => (Class::Stamp, b"expires"),
-            (13, b'l') => (Class::Stamp, b"last-modified"),
-            (6, b's') => (Class::Server, b"server"),
-            (10, b's') => (Class::SetCookie, b"set-cookie"),
-            (12, b'c') => (Class::ContentType, b"content-type"),
-            (8, b'l') => (Class::Url, b"location"),
-            (16, b'c') => (Class::Url, b"content-location"),
-            (3, b'u') => (Class::Url, b"uri"),
-            (11, b'd') => (Class::Url, b"destination"),
+            (10, b'c') => (Class::Connection, b"Connection"),
+            (10, b'k') => (Class::KeepAlive, b"Keep-Alive"),
+            (14, b'c') => (Class::ContentLength, b"Content-Length"),
+            (17, b't') => (Class::TransferEncoding, b"Transfer-Encoding"),
+            (16, b'p') => (Class::HopByHop, b"Proxy-Connection"),
+            (18, b'p') => (Class::HopByHop, b"Proxy-Authenticate"),
+            (2, b't') => (Class::HopByHop, b"TE"),
+            (7, b't') => (Class::HopByHop, b"Trailer"),
+            (7, b'u') => (Class::HopByHop, b"Upgrade"),
+            (4, b'd') => (Class::Date, b"Date"),
+            (7, b'e') => (Class::Stamp, b"Expires"),
+            (13, b'l') => (Class::Stamp, b"Last-Modified"),
+            (6, b's') => (Class::Server, b"Server"),
+            (10, b's') => (Class::SetCookie, b"Set-Cookie"),
+            (12, b'c') => (Class::ContentType, b"Content-Type"),
+            (8, b'l') => (Class::Url, b"Location"),
+            (16, b'c') => (Class::Url, b"Content-Location"),
+            (3, b'u') => (Class::Url, b"URI"),
+            (11, b'd') => (Class::Url, b"Destination"),
             _ => return Class::Other,
         };
-        match name.eq_ignore_ascii_case(full) {
+        match same_name(name, full) {
             true => class,
             false => Class::Other,
         }
@@ -114,9 +114,9 @@ impl Survey {
 
     fn take_connection(&mut self, value: &[u8]) {
         for token in tokens(value) {
-            if token.eq_ignore_ascii_case(b"close") {
+            if same_name(token, b"close") {
                 self.closes = true;
-            } else if !token.eq_ignore_ascii_case(b"keep-alive") && !is_protected(token) {
+            } else if !same_name(token, b"keep-alive") && !is_protected(token) {
                 self.nominated.push(token.to_vec());
             }
         }
@@ -215,10 +215,7 @@ fn remove_hop_by_hop(fields: &mut Fields, survey: &Survey, mut keep: impl FnMut(
         let class = Class::of(name);
         match class.ends_here() {
             true => keep(class),
-            false => !survey
-                .nominated
-                .iter()
-                .any(|n| n.eq_ignore_ascii_case(name)),
+            false => !survey.nominated.iter().any(|n| same_name(n, name)),
         }
     });
 }
