@@ -28,7 +28,7 @@ const ROOMS: &[(&str, &str)] = &[
     ),
     (
         "handler",
-        "balancer body clock codec config fault ids log reactor request shm sys upstream",
+        "balancer body clock codec config fault health ids log reactor request shm sys upstream",
     ),
     ("beacon", "clock codec config ids jobs log reactor shm sys"),
     (

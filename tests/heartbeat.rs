@@ -76,6 +76,29 @@ fn requests_go_where_slots_are_free() {
 }
 
 #[test]
+fn a_posted_heartbeat_counts_in_every_child() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let more = "ProxyPass /beat !\n<Location /beat>\nSetHandler heartbeat\n</Location>\n";
+    let server = Server::start(&conf(udp_port(), more, &[&a, &b]));
+    let post = |body: String| {
+        let mut client = common::Client::connect(server.port);
+        let answer = client.post("/beat", body.as_bytes()).unwrap();
+        (answer.status, answer.text())
+    };
+    assert_eq!(post("nonsense".into()).0, 400);
+    assert_eq!(
+        post(format!("ready=1&busy=1&x={}", "x".repeat(1000))).0,
+        400
+    );
+    assert_eq!(get(server.port, "/beat").unwrap().status, 405);
+    let ok = post(format!("ready=9&busy=1&port={}", a.port));
+    assert_eq!(ok, (200, "OK".into()));
+    for _ in 0..20 {
+        assert_eq!(who(&server), "a");
+    }
+}
+
+#[test]
 fn hostile_datagrams_do_no_harm() {
     let a = Backend::start("a");
     let port = udp_port();

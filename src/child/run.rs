@@ -14,6 +14,7 @@ use crate::beacon::Holder;
 use crate::clock;
 use crate::config::settings::Settings;
 use crate::conn::Hub;
+use crate::handler::heartbeat::Heartbeats;
 use crate::handler::proxy::Proxy;
 use crate::handler::static_file::StaticFiles;
 use crate::handler::status::Status;
@@ -86,8 +87,9 @@ impl Child {
             Rc::clone(&context.scoreboard),
             Rc::clone(&context.assignment),
         );
+        let posted: Box<dyn Handler> = Box::new(Heartbeats::new(Rc::clone(&hearts)));
         let status: Box<dyn Handler> = Box::new(Status::new(Rc::clone(&context.assignment)));
-        let health = Checker::new(
+        let health = Checker::job(
             Rc::clone(&settings),
             Rc::clone(&context.scoreboard),
             Rc::clone(&context.assignment),
@@ -98,11 +100,12 @@ impl Child {
             ("proxy-server", proxy),
             ("default-handler", files),
             ("server-status", status),
+            ("heartbeat", posted),
         ]);
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
         let jobs = Jobs::new(Rc::clone(&context.scoreboard));
         jobs.add(health);
-        if let Some(hearts) = hearts {
+        if let Some(hearts) = hearts.job() {
             jobs.add(hearts);
         }
         jobs.add(Rc::new(Tidy(balancing)));

@@ -54,7 +54,7 @@ pub struct Checker {
 
 impl Checker {
     /// For a child; nothing happens before it is the watchdog.
-    pub fn new(
+    pub fn job(
         settings: Rc<Settings>,
         board: Rc<Scoreboard>,
         rows: Rc<Assignment>,

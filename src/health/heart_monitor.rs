@@ -44,7 +44,6 @@ pub struct HeartMonitor {
     settings: Rc<Settings>,
     board: Rc<Scoreboard>,
     rows: Rc<Assignment>,
-    listen: SocketAddr,
     configured: Vec<Rc<Target>>,
     grown: RefCell<Vec<Rc<Target>>>,
     heard: RefCell<HashMap<Key, (Heartbeat, Mono)>>,
@@ -55,26 +54,36 @@ pub struct HeartMonitor {
 }
 
 impl HeartMonitor {
-    /// `None` without a HeartbeatListen.
+    /// For a child; it listens once it is the watchdog.
     pub fn new(
         settings: Rc<Settings>,
         board: Rc<Scoreboard>,
         rows: Rc<Assignment>,
-    ) -> Option<Rc<MonitorJob>> {
-        let listen = settings.process.heartbeat_listen?;
-        Some(Rc::new(MonitorJob(Rc::new(HeartMonitor {
+    ) -> Rc<HeartMonitor> {
+        Rc::new(HeartMonitor {
             configured: target::configured(&settings, &rows),
             settings,
             board,
             rows,
-            listen,
             grown: RefCell::default(),
             heard: RefCell::default(),
             held: Cell::new(false),
             turn: Cell::new(0),
             published: Cell::new(Mono(0)),
             complained: Cell::new(Mono(0)),
-        }))))
+        })
+    }
+
+    /// As a job of the watchdog; `None` without a HeartbeatListen.
+    pub fn job(self: &Rc<Self>) -> Option<Rc<MonitorJob>> {
+        self.settings.process.heartbeat_listen?;
+        Some(Rc::new(MonitorJob(Rc::clone(self))))
+    }
+
+    /// A heartbeat came by HTTP, to whichever child.
+    pub fn posted(&self, from: IpAddr, beat: &Heartbeat) {
+        self.look_for_grown();
+        self.note(from.to_canonical(), beat);
     }
 
     fn is_over(&self, turn: u32) -> bool {
@@ -82,9 +91,11 @@ impl HeartMonitor {
     }
 
     async fn listen(self: Rc<Self>, turn: u32) {
+        let Some(address) = self.settings.process.heartbeat_listen else {
+            return;
+        };
         let mut told = false;
         while !self.is_over(turn) {
-            let address = self.listen;
             let socket = match helper(move || udp::bind_group(address)).await {
                 Ok(fd) => UdpSocket::from(fd),
                 Err(e) => {
@@ -138,7 +149,16 @@ impl HeartMonitor {
             }
             return;
         };
-        let ip = from.ip().to_canonical();
+        self.note(from.ip().to_canonical(), &beat);
+    }
+
+    fn look_for_grown(&self) {
+        *self.grown.borrow_mut() = target::grown(&self.settings, &self.rows, &self.board);
+    }
+
+    /// Gives it to the members that have this address.
+    fn note(&self, ip: IpAddr, beat: &Heartbeat) {
+        let now = clock::now();
         log::debug!(target: "heartmonitor", "{ip} busy={} ready={}", beat.busy, beat.ready);
         let all = self.configured.iter();
         for target in all.chain(&*self.grown.borrow()) {
@@ -154,7 +174,7 @@ impl HeartMonitor {
         };
         let mut heard = self.heard.borrow_mut();
         if heard.len() < most || heard.contains_key(&(ip, beat.port)) {
-            heard.insert((ip, beat.port), (beat, now));
+            heard.insert((ip, beat.port), (*beat, now));
         }
     }
 
@@ -221,7 +241,7 @@ impl Job for MonitorJob {
 
     fn run(&self) {
         let me = &self.0;
-        *me.grown.borrow_mut() = target::grown(&me.settings, &me.rows, &me.board);
+        me.look_for_grown();
         me.publish();
     }
 

@@ -33,7 +33,7 @@ impl Scoreboard {
         let h = self.table.health(usize::from(row.0))?;
         let seen = h.heartbeat_seen.load(Acquire);
         let load = h.heartbeat_load.load(Relaxed);
-        (seen != 0).then(|| MemberBeat {
+        (seen != 0).then_some(MemberBeat {
             busy: (load >> 32) as u32,
             ready: load as u32,
             seen: Mono(seen),

@@ -10,7 +10,7 @@ use crate::config::layer::{ErrorDocument, MimeKind, Options, merged_options};
 use crate::config::worker_url::WorkerUrl;
 
 /// Handlers that `SetHandler` may name.
-const HANDLERS: [&str; 3] = ["server-status", "default-handler", "none"];
+const HANDLERS: [&str; 4] = ["server-status", "heartbeat", "default-handler", "none"];
 
 /// `Options [+|-]option ...`
 pub fn options(b: &mut Build, args: &Args) -> Result<(), String> {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::value::{flag, number};
+use super::value::{Unit, flag, interval, number};
 use crate::config::args::Args;
 use crate::config::draft::ListenDraft;
 use crate::config::frame::Build;
@@ -186,6 +186,19 @@ pub fn max_request_workers(b: &mut Build, args: &Args) -> Result<(), String> {
 pub fn max_connections_per_child(b: &mut Build, args: &Args) -> Result<(), String> {
     let n = number(args.get(0)).ok_or_else(|| not_a_number("MaxConnectionsPerChild", args))?;
     b.draft.process.max_connections_per_child = Some(n);
+    Ok(())
+}
+
+/// `WatchdogInterval time`: only looked at, since each job has an interval of its own.
+pub fn watchdog_interval(b: &mut Build, args: &Args) -> Result<(), String> {
+    let time = interval(args.get(0), Unit::Seconds)
+        .ok_or("Unparse-able WatchdogInterval setting; write digits and ms, s, mi or h")?;
+    if time < Duration::from_millis(100) {
+        return Err("Invalid WatchdogInterval: minimal value 100ms".into());
+    }
+    b.note(
+        "WatchdogInterval has no meaning here: each of the watchdog's jobs has an interval of its own",
+    );
     Ok(())
 }
 

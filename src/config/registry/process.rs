@@ -51,7 +51,7 @@ table! {
     "LoadModule" [SV] Two "" "Count a module as loaded" => OnRead;
     module "mod_watchdog":
     "WatchdogInterval" [S] One "1" "Choose how often background jobs are looked at"
-        => NoMeaning("the child that does the single jobs looks at them at a fixed pace");
+        => Works(process::watchdog_interval);
     module "mod_version":
     "<IfVersion>" [SVDH] OneToThree "" "Read what it holds for some versions of httpd" => OnRead;
     module "mod_macro":
