@@ -5,7 +5,6 @@
 use std::future::poll_fn;
 use std::rc::Rc;
 
-use crate::body::Source;
 use crate::codec::heartbeat::{LONGEST, parse};
 use crate::codec::http1::head::Method;
 use crate::fault::Fault;
