@@ -25,7 +25,8 @@ pub fn resolve(
     let mut senders = Vec::new();
     for (draft, server) in drafts.into_iter().zip(servers) {
         if draft.listen.is_some() {
-            receivers.extend(receiver(build, draft, server, listens, balancers));
+            let found = receiver(build, draft, server, listens, balancers);
+            receivers.extend(found.filter(|r| is_alone(build, r, &receivers)));
         } else if draft.address_span.is_some() {
             senders.extend(sender(build, draft, server));
         }
@@ -76,6 +77,19 @@ fn receiver(
         policy,
         span,
     })
+}
+
+/// Two servers cannot read one socket.
+fn is_alone(build: &mut Build, r: &Receiver, others: &[Receiver]) -> bool {
+    let Some(other) = others.iter().find(|o| o.place == r.place) else {
+        return true;
+    };
+    at(build, &r.span, "ProxyBeaconListen");
+    build.complain(format!(
+        "ProxyBeaconListen: {} is another server's already ({})",
+        r.place, other.span
+    ));
+    false
 }
 
 /// What the line does not say comes from the server and the Listen lines.
