@@ -15,6 +15,7 @@ use crate::clock;
 use crate::config::settings::Settings;
 use crate::conn::Hub;
 use crate::handler::heartbeat::Heartbeats;
+use crate::handler::manager::Manager;
 use crate::handler::proxy::Proxy;
 use crate::handler::static_file::StaticFiles;
 use crate::handler::status::Status;
@@ -24,7 +25,7 @@ use crate::log::Logs;
 use crate::reactor::source::Source;
 use crate::reactor::{driver, spawn, timer};
 use crate::request::{Handler, Room};
-use crate::shm::{ChildState, ChildView};
+use crate::shm::{ChildState, ChildView, MOMENT, Scoreboard};
 use crate::supervisor::ChildContext;
 use crate::sys::signal::{Signal, Signals};
 use crate::upstream::Upstreams;
@@ -96,11 +97,13 @@ impl Child {
             Rc::clone(&upstreams),
         );
         let files: Box<dyn Handler> = Box::new(StaticFiles);
+        let manager: Box<dyn Handler> = Box::new(Manager::new(Rc::clone(&balancing)));
         room.register(vec![
             ("proxy-server", proxy),
             ("default-handler", files),
             ("server-status", status),
             ("heartbeat", posted),
+            ("balancer-manager", manager),
         ]);
         let hub = Rc::new(Hub::new(Rc::clone(&room), view.clone(), context.children));
         let jobs = Jobs::new(Rc::clone(&context.scoreboard));
@@ -109,6 +112,7 @@ impl Child {
             jobs.add(hearts);
         }
         jobs.add(Rc::new(Tidy(balancing)));
+        jobs.add(Rc::new(History(Rc::clone(&context.scoreboard))));
         let assignment = Rc::clone(&context.assignment);
         jobs.add(Rc::new(Holder::new(
             Rc::clone(&settings),
@@ -292,5 +296,22 @@ impl Job for Tidy {
 
     fn run(&self) {
         self.0.tidy();
+    }
+}
+
+/// Moves on what the manager's pictures show.
+struct History(Rc<Scoreboard>);
+
+impl Job for History {
+    fn name(&self) -> &'static str {
+        "members' history"
+    }
+
+    fn interval(&self) -> Duration {
+        MOMENT
+    }
+
+    fn run(&self) {
+        self.0.next_moment();
     }
 }

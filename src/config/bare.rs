@@ -88,6 +88,9 @@ fn server(root: &std::path::Path) -> Server {
         base: Layer::default(),
         sections: Vec::new(),
         proxy: ProxyServer {
+            balancer_inherit: true,
+            pass_inherit: true,
+            persist: false,
             rules: Vec::new(),
             workers: Vec::new(),
             balancers: Vec::new(),

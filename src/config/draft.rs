@@ -228,6 +228,8 @@ pub struct ProxyDraft {
     pub pass_inherit: Option<bool>,
     /// `BalancerInherit`.
     pub balancer_inherit: Option<bool>,
+    /// `BalancerPersist`.
+    pub persist: Option<bool>,
     /// `ProxyVia`.
     pub via: Option<Via>,
     /// `ProxyTimeout`.

@@ -409,6 +409,12 @@ pub struct ProxyServer {
     pub source_address: Option<IpAddr>,
     /// `ProxyBlock` words.
     pub block: Vec<String>,
+    /// `BalancerInherit`.
+    pub balancer_inherit: bool,
+    /// `ProxyPassInherit`.
+    pub pass_inherit: bool,
+    /// `BalancerPersist`.
+    pub persist: bool,
     /// ProxyHCExpr lines, the main server's first; of one name the last counts.
     pub health_expressions: Vec<HealthExpression>,
 }

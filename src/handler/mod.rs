@@ -2,6 +2,7 @@
 //! head with a source, or a fault that `request::answer` makes a page of.
 
 pub mod heartbeat;
+pub mod manager;
 pub mod proxy;
 pub mod static_file;
 pub mod status;

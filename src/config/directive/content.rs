@@ -10,7 +10,13 @@ use crate::config::layer::{ErrorDocument, MimeKind, Options, merged_options};
 use crate::config::worker_url::WorkerUrl;
 
 /// Handlers that `SetHandler` may name.
-const HANDLERS: [&str; 4] = ["server-status", "heartbeat", "default-handler", "none"];
+const HANDLERS: [&str; 5] = [
+    "server-status",
+    "balancer-manager",
+    "heartbeat",
+    "default-handler",
+    "none",
+];
 
 /// `Options [+|-]option ...`
 pub fn options(b: &mut Build, args: &Args) -> Result<(), String> {
@@ -274,8 +280,9 @@ pub fn set_handler(b: &mut Build, args: &Args) -> Result<(), String> {
         return proxy_handler(b, name, target);
     }
     let reason = match name {
-        "balancer-manager" => "the page that changes balancers (mod_proxy_balancer) is not there in this version of muster; `musterctl scoreboard` shows them".to_string(),
-        n if n.starts_with("expr=") => "expressions are not there in this version of muster".to_string(),
+        n if n.starts_with("expr=") => {
+            "expressions are not there in this version of muster".to_string()
+        }
         _ => format!("nothing here handles it; there are {}", HANDLERS.join(", ")),
     };
     Err(format!("SetHandler {name}: {reason}"))

@@ -169,6 +169,10 @@ fn proxy(
             .source_address
             .or_else(|| main.and_then(|m| m.source_address)),
         block: block.iter().cloned().chain(own.block).collect(),
+        balancer_inherit: value!(balancer_inherit, true),
+        pass_inherit: value!(pass_inherit, true),
+        // Not inherited (spec: balancer 1.4).
+        persist: own.persist.unwrap_or(false),
         health_expressions: expressions
             .iter()
             .cloned()

@@ -1,0 +1,379 @@
+//! From parameters to changes (spec: manager 2.3, 2.4). Pure: nothing is changed here.
+//!
+//! Numbers are read strictly, unlike httpd's: what is no number is an error, not a zero.
+
+use std::time::Duration;
+
+use super::params::Params;
+use crate::balancer::method;
+use crate::config::directive::value::{Unit, interval, number};
+use crate::config::health::{
+    HealthMethod, HealthParams, LEAST_INTERVAL, MAX_EXPRESSION_NAME, MAX_URI,
+};
+use crate::shm::{BalancerEdit, MemberEdit, status};
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// For the member that `w` names; `None`: nothing.
+    pub member: Option<MemberEdit>,
+    /// For the balancer; `None`: nothing.
+    pub balancer: Option<BalancerEdit>,
+    /// A member to be added.
+    pub add: Option<String>,
+    /// Parameters that have no meaning, and why.
+    pub ignored: Vec<String>,
+}
+
+/// What the parameters are understood by.
+#[derive(Clone, Debug, Default)]
+pub struct Known<'a> {
+    /// The member's health checks as they are.
+    pub health: HealthParams,
+    /// Names of the expressions that are defined.
+    pub expressions: Vec<&'a str>,
+    /// `maxattempts` in force.
+    pub max_attempts: u32,
+}
+
+/// The flags that a form may set, with the letter of their parameter.
+pub const FLAGS: [(&str, u32); 7] = [
+    ("w_status_i", status::IGNORE),
+    ("w_status_n", status::DRAIN),
+    ("w_status_d", status::DISABLED),
+    ("w_status_h", status::STANDBY),
+    ("w_status_r", status::SPARE),
+    ("w_status_c", status::HEALTH_FAILED),
+    ("w_status_s", status::STOPPED),
+];
+
+/// The longest route or redirect.
+const MAX_ROUTE: usize = 63;
+/// The longest cookie or parameter name.
+const MAX_STICKY: usize = 63;
+/// Both names with the bar: what httpd's field holds.
+const MAX_BOTH: usize = 62;
+
+/// Reads all of them.
+///
+/// # Errors
+/// Everything that is wrong; then nothing is to be changed.
+pub fn read(params: &Params, known: &Known<'_>) -> Result<Changes, Vec<String>> {
+    let mut changes = Changes::default();
+    let mut health = known.health.clone();
+    let mut wrong = Vec::new();
+    for (name, value) in params.iter() {
+        let done = one(&mut changes, &mut health, known, name, value);
+        if let Err(text) = done {
+            wrong.push(format!("{name}={value}: {text}"));
+        }
+    }
+    let url = params.get("b_nwrkr").unwrap_or_default().trim();
+    if !url.is_empty() {
+        if params.get("b_wyes") == Some("1") {
+            changes.add = Some(url.to_owned());
+        } else {
+            let text = "b_nwrkr: no member is added without b_wyes=1 (\"Are you sure?\")";
+            changes.ignored.push(text.to_owned());
+        }
+    }
+    if health != known.health {
+        if matches!(health.method, HealthMethod::None | HealthMethod::Tcp) {
+            // These answer nothing that could be looked at.
+            health.expression.clear();
+        }
+        changes.member.get_or_insert_default().health = Some(health);
+    }
+    if wrong.is_empty() {
+        Ok(changes)
+    } else {
+        Err(wrong)
+    }
+}
+
+fn one(
+    changes: &mut Changes,
+    health: &mut HealthParams,
+    known: &Known<'_>,
+    name: &str,
+    value: &str,
+) -> Result<(), String> {
+    if let Some((_, bit)) = FLAGS.iter().find(|(n, _)| *n == name) {
+        let on = number::<u32>(value).ok_or("0 clears it and 1 sets it")? != 0;
+        let edit = changes.member.get_or_insert_default();
+        if on {
+            edit.set |= bit;
+        } else {
+            edit.clear |= bit;
+        }
+        return Ok(());
+    }
+    if name.starts_with("w_h") && changes.member.is_none() {
+        changes.member = Some(MemberEdit::default());
+    }
+    match name {
+        "b" | "w" | "nonce" | "xml" | "json" => {}
+        "w_lf" => {
+            let factor = hundredths(value).filter(|f| (100..=10_000).contains(f));
+            let factor = factor.ok_or("a load factor is a number from 1 to 100")?;
+            changes.member.get_or_insert_default().load_factor = Some(factor);
+        }
+        "w_ls" => {
+            let set = number::<u32>(value).filter(|n| *n <= 99);
+            let set = set.ok_or("a set is a number from 0 to 99")?;
+            changes.member.get_or_insert_default().lbset = Some(set);
+        }
+        "w_wr" => changes.member.get_or_insert_default().route = Some(short(value)?),
+        "w_rr" => changes.member.get_or_insert_default().redirect = Some(short(value)?),
+        "w_hi" => {
+            health.interval = interval(value, Unit::Millis)
+                .filter(|i| *i >= LEAST_INTERVAL)
+                .ok_or("an interval has at least 100 milliseconds (units: ms, s, mi, h)")?;
+        }
+        "w_hp" => health.passes = count(value)?,
+        "w_hf" => health.fails = count(value)?,
+        "w_hm" => health.method = HealthMethod::parse(value)?,
+        "w_hu" => {
+            if value.len() > MAX_URI {
+                return Err(format!("a URI has at most {MAX_URI} bytes"));
+            }
+            if !value.bytes().all(|b| b.is_ascii_graphic()) {
+                return Err("a URI has neither blanks nor letters beyond ASCII".to_owned());
+            }
+            health.uri = value.to_owned();
+        }
+        "w_he" => {
+            let mut names = known.expressions.iter();
+            let defined = names.any(|e| e.eq_ignore_ascii_case(value));
+            if !value.is_empty() && (!defined || value.len() > MAX_EXPRESSION_NAME) {
+                return Err("there is no ProxyHCExpr of this name".to_owned());
+            }
+            health.expression = value.to_owned();
+        }
+        "b_lbm" => {
+            let method = method::find(value).ok_or_else(|| {
+                let names: Vec<_> = method::names().collect();
+                format!("unknown lbmethod; there is {}", names.join(", "))
+            })?;
+            let name = method.name().to_owned();
+            changes.balancer.get_or_insert_default().lbmethod = Some(name);
+        }
+        "b_tmo" => {
+            let seconds = number::<u64>(value).filter(|n| *n <= 7200);
+            let seconds = seconds.ok_or("a timeout has 0 to 7200 seconds")?;
+            let timeout = Some(Duration::from_secs(seconds));
+            changes.balancer.get_or_insert_default().timeout = timeout;
+        }
+        "b_max" => {
+            let n = number::<u32>(value).filter(|n| *n <= 99);
+            let n = n.ok_or("there can be 0 to 99 further attempts")?;
+            let edit = changes.balancer.get_or_insert_default();
+            // The form sends all fields: a default that nobody touched stays a default.
+            edit.max_attempts = (n != known.max_attempts).then_some(n);
+        }
+        "b_sforce" => {
+            let on = number::<u32>(value).ok_or("0 clears it and 1 sets it")? != 0;
+            changes.balancer.get_or_insert_default().no_failover = Some(on);
+        }
+        "b_ss" => {
+            if !value.is_empty() {
+                let names = sticky(value)?;
+                changes.balancer.get_or_insert_default().sticky = Some(names);
+            }
+        }
+        // Only together; see `read`.
+        "b_nwrkr" | "b_wyes" => {}
+        _ => {
+            let text = format!("{name}: there is no such parameter");
+            changes.ignored.push(text);
+        }
+    }
+    Ok(())
+}
+
+fn short(value: &str) -> Result<String, String> {
+    if value.len() > MAX_ROUTE {
+        return Err(format!("at most {MAX_ROUTE} bytes"));
+    }
+    Ok(value.to_owned())
+}
+
+fn count(value: &str) -> Result<u32, String> {
+    let n = number::<u32>(value).filter(|n| *n >= 1);
+    n.ok_or_else(|| "a number of checks is at least 1".to_owned())
+}
+
+/// `NAME`, `COOKIE|PARAMETER`, or `-` for none.
+fn sticky(value: &str) -> Result<(String, String), String> {
+    let value = value.trim();
+    if value == "-" {
+        return Ok((String::new(), String::new()));
+    }
+    let (cookie, parameter) = value.split_once('|').unwrap_or((value, value));
+    let (cookie, parameter) = (cookie.trim(), parameter.trim());
+    let fits = |n: &str| !n.is_empty() && n.len() <= MAX_STICKY;
+    if !fits(cookie) || !fits(parameter) || value.len() > MAX_BOTH {
+        return Err(format!(
+            "session names have 1 to {MAX_BOTH} bytes (A, A|b, or - for none)"
+        ));
+    }
+    let bad = |b: u8| !b.is_ascii_graphic() || b",;=\"\\".contains(&b);
+    if cookie.bytes().chain(parameter.bytes()).any(bad) {
+        return Err("no cookie or parameter can have this name".to_owned());
+    }
+    Ok((cookie.to_owned(), parameter.to_owned()))
+}
+
+/// A plain decimal × 100, cut behind the second digit.
+fn hundredths(value: &str) -> Option<u32> {
+    let (whole, part) = value.split_once('.').unwrap_or((value, "0"));
+    let digits = |s: &str| !s.is_empty() && s.len() <= 9 && s.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(part) {
+        return None;
+    }
+    let cents: u32 = format!("{part}00").get(..2)?.parse().ok()?;
+    whole
+        .parse::<u32>()
+        .ok()?
+        .checked_mul(100)?
+        .checked_add(cents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Changes, Vec<String>> {
+        let known = Known {
+            expressions: vec!["ok234"],
+            max_attempts: 1,
+            ..Known::default()
+        };
+        read(&Params::parse(text.as_bytes()).unwrap(), &known)
+    }
+
+    fn member(text: &str) -> MemberEdit {
+        of(text).unwrap().member.unwrap()
+    }
+
+    fn balancer(text: &str) -> BalancerEdit {
+        of(text).unwrap().balancer.unwrap()
+    }
+
+    #[test]
+    fn load_factors() {
+        assert_eq!(member("w_lf=1.234").load_factor, Some(123));
+        assert_eq!(member("w_lf=100").load_factor, Some(10_000));
+        assert_eq!(member("w_lf=2.50").load_factor, Some(250));
+        let digits = "9".repeat(400);
+        for bad in [
+            "0.5", "101", "abc", "", "-1", "1e1", "NaN", "0x10", "+2", "1.", ".5", "1,5", &digits,
+        ] {
+            assert!(
+                of(&format!("w_lf={}", super::super::params::encoded(bad))).is_err(),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn flags_are_numbers() {
+        let e = member("w_status_D=0&w_status_N=1&w_status_R=2");
+        assert_eq!(e.clear, status::DISABLED);
+        assert_eq!(e.set, status::DRAIN | status::SPARE);
+        assert!(of("w_status_D=x").is_err());
+        assert!(of("w_status_D=").is_err());
+        // No such flags: they change nothing.
+        let c = of("w_status_E=0&w_status_O=0&w_status_B=1").unwrap();
+        assert_eq!((c.member, c.ignored.len()), (None, 3));
+    }
+
+    #[test]
+    fn texts_and_sets() {
+        assert_eq!(member("w_wr=a+b&w_rr=").route.as_deref(), Some("a b"));
+        assert_eq!(member("w_rr=").redirect.as_deref(), Some(""));
+        assert_eq!(
+            member(&format!("w_wr={}", "r".repeat(63)))
+                .route
+                .unwrap()
+                .len(),
+            63
+        );
+        assert!(of(&format!("w_wr={}", "r".repeat(64))).is_err());
+        assert_eq!(member("w_ls=99").lbset, Some(99));
+        for bad in ["100", "-1", "abc", ""] {
+            assert!(of(&format!("w_ls={bad}")).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn health_checks() {
+        let h = member("w_hi=5000&w_hp=2&w_hf=3&w_hm=get&w_hu=/hc&w_he=ok234")
+            .health
+            .unwrap();
+        assert_eq!(h.method, HealthMethod::Get);
+        assert_eq!(h.interval, Duration::from_secs(5));
+        assert_eq!((h.passes, h.fails, h.uri.as_str()), (2, 3, "/hc"));
+        assert_eq!(h.expression, "ok234");
+        let h = member("w_hm=TCP&w_he=ok234&w_hi=7s").health.unwrap();
+        assert_eq!((h.expression.as_str(), h.interval.as_secs()), ("", 7));
+        for bad in [
+            "w_hi=50",
+            "w_hp=0",
+            "w_hf=x",
+            "w_hm=PING",
+            "w_he=nope",
+            "w_hu=a+b",
+        ] {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn balancers() {
+        let b = balancer("b_tmo=7200&b_max=3&b_sforce=1&b_ss=A|b");
+        assert_eq!(b.timeout, Some(Duration::from_secs(7200)));
+        assert_eq!((b.max_attempts, b.no_failover), (Some(3), Some(true)));
+        assert_eq!(b.sticky, Some(("A".into(), "b".into())));
+        assert_eq!(balancer("b_ss=A+|+b").sticky, b.sticky);
+        assert_eq!(balancer("b_ss=-").sticky, Some(Default::default()));
+        assert_eq!(
+            balancer("b_max=1").max_attempts,
+            None,
+            "the default stays one"
+        );
+        assert_eq!(of("b_ss=").unwrap().balancer, None);
+        assert_eq!(
+            balancer(&format!("b_ss={}", "s".repeat(62)))
+                .sticky
+                .unwrap()
+                .0
+                .len(),
+            62
+        );
+        let long = format!("b_ss={}", "s".repeat(63));
+        for bad in [
+            "b_tmo=7201",
+            "b_tmo=-1",
+            "b_tmo=abc",
+            "b_max=100",
+            "b_lbm=x",
+            "b_ss=a;b",
+            &long,
+        ] {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn new_members_need_a_yes() {
+        let c = of("b_nwrkr=http://h:1&b_wyes=1").unwrap();
+        assert_eq!(c.add.as_deref(), Some("http://h:1"));
+        assert_eq!(of("b_wyes=1&b_nwrkr=http://h:1").unwrap().add, c.add);
+        for no in ["b_nwrkr=http://h:1", "b_nwrkr=http://h:1&b_wyes=2"] {
+            let c = of(no).unwrap();
+            assert_eq!((c.add, c.ignored.len()), (None, 1), "{no}");
+        }
+        assert_eq!(of("b_nwrkr=&b_wyes=1").unwrap(), Changes::default());
+    }
+}
