@@ -30,6 +30,8 @@ pub struct Facts {
     pub path: String,
     /// Health checks are to be shown.
     pub health: bool,
+    /// They can be changed.
+    pub can_check: bool,
     /// ProxyHCExpr: names and texts.
     pub expressions: Vec<(String, String)>,
     /// The virtual host's balancers.
@@ -108,8 +110,11 @@ impl Facts {
         let balancers: Vec<Shown> = numbers.iter().zip(lists).filter_map(shown).collect();
         let expressions = &server.proxy.health_expressions;
         let checked = |b: &Shown| b.members.iter().any(|(m, _)| m.health.is_some());
-        let loaded = room.settings.modules.iter();
-        let mut loaded = loaded.filter(|(_, fixed)| !fixed);
+        let mut modules = room.settings.modules.iter();
+        let module = modules.find(|(name, _)| name == "proxy_hcheck");
+        // Where no modules are named all count as loaded: then only where there is something to see.
+        let named = module.is_some_and(|(_, fixed)| !fixed);
+        let used = !expressions.is_empty() || balancers.iter().any(checked);
         let signature = answer::signature(room, req);
         Facts {
             name: names::self_name(&room.routes, req).to_owned(),
@@ -119,7 +124,8 @@ impl Facts {
             balancer_inherit: server.proxy.balancer_inherit,
             pass_inherit: server.proxy.pass_inherit,
             path: super::own_path(req),
-            health: loaded.any(|(name, _)| name == "proxy_hcheck") || balancers.iter().any(checked),
+            can_check: module.is_some() || used,
+            health: named || used,
             expressions: expressions
                 .iter()
                 .map(|e| (e.name.clone(), e.expression.text().to_owned()))

@@ -46,7 +46,7 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo) {
         ("C", "HC Fail", status::HEALTH_FAILED),
         ("S", "Stopped", status::STOPPED),
     ] {
-        if bit == status::HEALTH_FAILED && !f.health {
+        if bit == status::HEALTH_FAILED && !f.can_check {
             continue;
         }
         radio(
@@ -56,7 +56,7 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo) {
             m.status & bit != 0,
         );
     }
-    if f.health {
+    if f.can_check {
         let h = m.health.clone().unwrap_or_default();
         let default = HealthParams::default();
         let or = |n: u32, d: u32| if n == 0 { d } else { n }.to_string();
