@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::facts::{Facts, Shown};
-use super::html::{esc, factor};
+use super::html::{esc, factor, unchecked};
 use crate::balancer::method;
-use crate::config::health::{HealthMethod, HealthParams};
+use crate::config::health::HealthMethod;
 use crate::shm::{WorkerInfo, status};
 
 /// Health check methods in httpd's order.
@@ -57,18 +57,13 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo) {
         );
     }
     if f.can_check {
-        let h = m.health.clone().unwrap_or_default();
-        let default = HealthParams::default();
-        let or = |n: u32, d: u32| if n == 0 { d } else { n }.to_string();
+        let h = m.health.clone().unwrap_or_else(unchecked);
         let names = METHODS.iter().map(|m| (m.name().to_owned(), m.name()));
         choice(out, "w_hm", "HC Method", names, h.state.method.name());
         let none = std::iter::once((String::new(), "(none)"));
         let all = f.expressions.iter().map(|(n, _)| (n.clone(), n.as_str()));
         choice(out, "w_he", "HC Expr", none.chain(all), &h.texts.expression);
-        let interval = match h.state.interval.as_millis() {
-            0 => default.interval.as_millis(),
-            n => n,
-        };
+        let interval = h.state.interval.as_millis();
         text(
             out,
             "w_hi",
@@ -80,14 +75,14 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo) {
             out,
             "w_hp",
             "HC Passes trigger",
-            &or(h.state.passes, default.passes),
+            &h.state.passes.to_string(),
             "",
         );
         text(
             out,
             "w_hf",
             "HC Fails trigger",
-            &or(h.state.fails, default.fails),
+            &h.state.fails.to_string(),
             "",
         );
         text(out, "w_hu", "HC uri", &h.texts.uri, "");
@@ -146,7 +141,7 @@ pub fn balancer(out: &mut String, f: &Facts, b: &Shown) {
 fn begin(out: &mut String, f: &Facts, title: &str) {
     let _ = writeln!(
         out,
-        "<form method=\"POST\" enctype=\"application/x-www-form-urlencoded\" action=\"{}\" autocomplete=\"off\">\n<h3>{title}</h3>",
+        "<form id=\"edit\" method=\"POST\" enctype=\"application/x-www-form-urlencoded\" action=\"{}\" autocomplete=\"off\">\n<h3>{title}</h3>",
         esc(&f.path)
     );
 }

@@ -9,8 +9,9 @@ use super::picture;
 use super::size::human;
 use super::style;
 use crate::codec::date::Civil;
+use crate::config::health::HealthParams;
 use crate::config::settings::Worker;
-use crate::shm::{WorkerInfo, status};
+use crate::shm::{HealthInfo, WorkerInfo, status};
 
 /// The page.
 pub fn page(f: &Facts) -> String {
@@ -95,7 +96,7 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
     let i = &b.info;
     let _ = write!(
         out,
-        "\n<h3>LoadBalancer Status for <a href=\"{}?b={}&amp;nonce={}\">{}</a> [{}]</h3>\n",
+        "\n<h3>LoadBalancer Status for <a href=\"{}?b={}&amp;nonce={}#edit\">{}</a> [{}]</h3>\n",
         esc(&f.path),
         encoded(b.short()),
         encoded(&b.nonce),
@@ -182,7 +183,7 @@ fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo, worker: &Worke
         "<tr>"
     });
     let link = format!(
-        "<a href=\"{}?b={}&amp;w={}&amp;nonce={}\">{}</a>",
+        "<a href=\"{}?b={}&amp;w={}&amp;nonce={}#edit\">{}</a>",
         esc(&f.path),
         encoded(b.short()),
         encoded(&m.name),
@@ -213,7 +214,7 @@ fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo, worker: &Worke
     cell(out, "To", "n", &human(m.sent));
     cell(out, "From", "n", &human(m.received));
     if f.health {
-        let h = m.health.clone().unwrap_or_default();
+        let h = m.health.clone().unwrap_or_else(unchecked);
         let s = &h.state;
         cell(out, "HC Method", "", s.method.name());
         cell(
@@ -245,6 +246,14 @@ fn cell(out: &mut String, label: &str, class: &str, html: &str) {
         c => format!(" class=\"{c}\""),
     };
     let _ = write!(out, "<td data-l=\"{label}\"{class}>{html}</td>");
+}
+
+/// What a member that is not checked would be checked by.
+pub fn unchecked() -> HealthInfo {
+    let p = HealthParams::default();
+    let mut info = HealthInfo::default();
+    (info.state.interval, info.state.passes, info.state.fails) = (p.interval, p.passes, p.fails);
+    info
 }
 
 /// `%.2f` of hundredths.

@@ -220,6 +220,7 @@ fn see_other(req: &Request, params: &Params) -> Answer {
             sign = '&';
         }
     }
+    place.push_str("#edit");
     let mut head = answer::head(303);
     head.fields.push(b"Location", place.as_bytes());
     guard(&mut head.fields);
