@@ -208,6 +208,20 @@ fn balancer(out: &mut String, s: &Snapshot, b: &BalancerInfo) {
     members(out, s, &b.members, true);
 }
 
+/// How a member is checked, and how often that went wrong.
+fn checks(m: &WorkerInfo) -> String {
+    let Some(h) = &m.health else {
+        return String::new();
+    };
+    format!(
+        "{} every {}: {} checks, {} bad",
+        h.state.method.name(),
+        span(h.state.interval),
+        h.checks,
+        h.bad
+    )
+}
+
 fn members(out: &mut String, s: &Snapshot, members: &[WorkerInfo], balanced: bool) {
     let rows = members
         .iter()
@@ -226,7 +240,7 @@ fn members(out: &mut String, s: &Snapshot, members: &[WorkerInfo], balanced: boo
                 m.busy.to_string(),
                 size(m.sent),
                 size(m.received),
-                error(s, m),
+                [error(s, m), checks(m)].join("  ").trim().to_owned(),
             ]);
             row
         })
