@@ -63,6 +63,9 @@ pub(super) fn server(no: u16, name: &str) -> Server {
             source_address: None,
             block: Vec::new(),
             health_expressions: Vec::new(),
+            balancer_inherit: true,
+            pass_inherit: true,
+            persist: false,
         },
     }
 }
