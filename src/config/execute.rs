@@ -54,11 +54,13 @@ impl Walk<'_> {
             return self.build.complain(not_there(node, d));
         }
         if let Some(fault) = d.places.fault(&d.shown(), &self.parents) {
-            return self.build.complain(fault);
+            return self
+                .build
+                .complain(format!("{fault}; it may stand in {}", d.places));
         }
         match arguments(node, d) {
             Ok(args) => self.take(node, d, &args),
-            Err(fault) => self.build.complain(fault),
+            Err(fault) => self.build.complain(fault + comment_hint(node)),
         }
     }
 
@@ -66,7 +68,7 @@ impl Walk<'_> {
         match d.class {
             Class::Works(setter) => {
                 if let Err(text) = setter(self.build, args) {
-                    self.build.complain(text);
+                    self.build.complain(text + comment_hint(node));
                 }
             }
             Class::Opens(opener) => self.section(node, d, opener, args),
@@ -161,8 +163,24 @@ fn invalid(node: &Node) -> String {
     )
 }
 
+/// The commonest cause of a word too many.
+fn comment_hint(node: &Node) -> &'static str {
+    let commented = node
+        .rest
+        .split_ascii_whitespace()
+        .any(|w| w.starts_with('#'));
+    // What Error says is its own.
+    match commented && !node.section && !node.name.eq_ignore_ascii_case("Error") {
+        true => " (a comment must stand on a line of its own)",
+        false => "",
+    }
+}
+
 fn unknown(node: &Node) -> String {
     let head = invalid(node);
+    if node.name.starts_with('\u{feff}') {
+        return format!("{head}; in front of it stands a byte order mark: save the file without");
+    }
     if let Some(about) = foreign::about(&node.name) {
         return format!("{head}: {about}");
     }

@@ -28,6 +28,16 @@ pub type Groups = [Option<(usize, usize)>; 10];
 #[error("the expression needed too many steps")]
 pub struct TooManySteps;
 
+/// What is wrong, with the position in what people wrote: without the flags in front of it.
+fn fault(error: &fancy_regex::Error, flags: usize) -> String {
+    match error {
+        fancy_regex::Error::ParseError(at, what) => {
+            format!("at character {}: {what}", at.saturating_sub(flags) + 1)
+        }
+        e => e.to_string(),
+    }
+}
+
 impl Pattern {
     /// Compiles an expression; the error is for people.
     pub fn new(text: &str, ignore_case: bool) -> Result<Pattern, String> {
@@ -36,7 +46,7 @@ impl Pattern {
         let regex = fancy_regex::RegexBuilder::new(&format!("{flags}{source}"))
             .backtrack_limit(STEPS)
             .build()
-            .map_err(|e| e.to_string())?;
+            .map_err(|e| fault(&e, flags.len()))?;
         Ok(Pattern {
             text: Arc::from(text),
             ignore_case,

@@ -22,7 +22,7 @@ pub enum StartError {
     )]
     Writable(PathBuf),
     /// There is no `Listen`.
-    #[error("no listening sockets available, shutting down")]
+    #[error("no listening sockets available, shutting down: the configuration has no Listen line")]
     NoListen,
     /// An address is not to be had.
     #[error("{0}")]

@@ -54,10 +54,17 @@ impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: AH00072: make_sock: could not bind to address {} (Listen at {})",
+            "{}: AH00072: make_sock: could not bind to address {} (Listen at {}){}",
             super::error::numbered(&self.error),
             self.address,
-            self.span
+            self.span,
+            match self.error.kind() {
+                io::ErrorKind::AddrInUse => "; another program listens there",
+                io::ErrorKind::AddrNotAvailable => "; this machine has no such address",
+                io::ErrorKind::PermissionDenied if self.address.port() < 1024 =>
+                    "; ports below 1024 are for root",
+                _ => "",
+            }
         )
     }
 }

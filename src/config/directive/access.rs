@@ -76,7 +76,11 @@ fn provider_rule(provider: &str, words: &[String]) -> Result<Require, String> {
         "expr" => {
             return Err("Require expr needs expressions (ap_expr), which are not there in this version of muster".into());
         }
-        _ => return Err(format!("Unknown Authz provider: {provider}")),
+        _ => {
+            return Err(format!(
+                "Unknown Authz provider: {provider} (there are all, ip, local, host, forward-dns, env, method, each also behind not)"
+            ));
+        }
     };
     Ok(rule)
 }
@@ -397,9 +401,10 @@ mod tests {
                 .unwrap_err()
                 .contains("authentication")
         );
-        assert_eq!(
-            provider_rule("foo", &[]).unwrap_err(),
-            "Unknown Authz provider: foo"
+        assert!(
+            provider_rule("foo", &[])
+                .unwrap_err()
+                .starts_with("Unknown Authz provider: foo (there are all, ip,")
         );
         assert!(provider_rule("ip", &["x".into()]).is_err());
         assert!(provider_rule("all", &["maybe".into()]).is_err());

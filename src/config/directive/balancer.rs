@@ -43,7 +43,9 @@ pub fn balancer_member(b: &mut Build, args: &Args) -> Result<(), String> {
     }
     let balancer =
         balancer.ok_or("BalancerMember must define balancer name when outside <Proxy > section")?;
-    let url = url.ok_or("BalancerMember must define remote proxy server")?;
+    let url = url.ok_or(
+        "BalancerMember must define remote proxy server; outside of <Proxy balancer://NAME> the balancer's name comes first",
+    )?;
     let url = WorkerUrl::parse(url).map_err(|e| format!("BalancerMember {e}"))?;
     let at = balancer_mut(b, &balancer).map_err(|e| format!("BalancerMember {e}"))?;
     warn_of_scheme(b, &url);

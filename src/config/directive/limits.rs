@@ -34,7 +34,12 @@ pub fn keep_alive(b: &mut Build, args: &Args) -> Result<(), String> {
 
 /// `KeepAliveTimeout n[ms]`
 pub fn keep_alive_timeout(b: &mut Build, args: &Args) -> Result<(), String> {
-    let value = interval(args.get(0), Unit::Seconds).ok_or("KeepAliveTimeout has wrong format")?;
+    let value = interval(args.get(0), Unit::Seconds).ok_or_else(|| {
+        format!(
+            "KeepAliveTimeout has wrong format: \"{}\" (write seconds, or 500ms)",
+            args.get(0)
+        )
+    })?;
     b.server().keep_alive_timeout = Some(value);
     Ok(())
 }

@@ -59,6 +59,9 @@ fn add(b: &mut Build, args: &Args, is_match: bool) -> Result<(), String> {
         }
     };
     let to = target(b, &line, is_match)?;
+    if let (RuleFrom::Prefix(from), RuleTo::Url(to)) = (&from, &to) {
+        warn_of_slashes(b, &String::from_utf8_lossy(from), to);
+    }
     let rule = ProxyRule {
         from,
         to,
@@ -73,6 +76,33 @@ fn add(b: &mut Build, args: &Args, is_match: bool) -> Result<(), String> {
         b.server().proxy.rules.push(rule);
     }
     Ok(())
+}
+
+/// The commonest mistakes with prefixes, which httpd takes without a word: what follows the path is
+/// put behind the URL as it is.
+fn warn_of_slashes(b: &mut Build, path: &str, url: &str) {
+    if !path.starts_with('/') {
+        b.warn(format!(
+            "ProxyPass {path}: a path begins with /, so this fits no request"
+        ));
+        return;
+    }
+    let bare = url.split('?').next().unwrap_or(url);
+    let (from, to) = (path.ends_with('/'), bare.ends_with('/'));
+    if from != to && !url.contains('?') {
+        let example = format!(
+            "{}x",
+            if from {
+                path.into()
+            } else {
+                format!("{path}/")
+            }
+        );
+        let rest = &example[path.len()..];
+        b.warn(format!(
+            "ProxyPass {path} {url}: {example} goes to {url}{rest}; let both end with / or neither"
+        ));
+    }
 }
 
 fn sort_out(words: &[String], in_location: bool, is_match: bool) -> Result<Line, String> {

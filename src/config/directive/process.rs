@@ -65,7 +65,9 @@ fn addresses(word: &str) -> Result<(Vec<SocketAddr>, bool), String> {
     let port = match number::<u16>(port) {
         Some(p) if p > 0 => p,
         _ if !word.contains(':') && !word.bytes().all(|c| c.is_ascii_digit()) => {
-            return Err("Port must be specified".into());
+            return Err(format!(
+                "Port must be specified: \"{word}\" (write PORT, ADDRESS:PORT or [IPV6]:PORT)"
+            ));
         }
         _ => return Err(wrong()),
     };

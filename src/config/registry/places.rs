@@ -102,7 +102,10 @@ impl std::fmt::Display for Places {
             words.push("<VirtualHost>");
         }
         if self.has(Places::D) {
-            words.push("sections");
+            words.push(match words.is_empty() {
+                true => "sections such as <Location> and <Directory>",
+                false => "sections",
+            });
         } else if self.has(Places::PROXY) {
             words.push("<Proxy>");
         }

@@ -55,6 +55,7 @@ pub(super) fn with<F: Future<Output = ()> + 'static>(
     ];
     before.extend(lines.iter().map(|l| l.to_string()));
     let loaded = load(&Invocation {
+        directory: root.clone(),
         program: "muster".into(),
         server_root: Some(root.clone()),
         file: Some("/dev/null".into()),
