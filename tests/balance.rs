@@ -98,6 +98,116 @@ fn shares_are_exact_over_children() {
     assert_eq!(one_by_one, "babbcb");
 }
 
+/// The tables of the manual through the real proxy: one child, and eight that share the turns.
+#[test]
+fn tables_with_one_child_and_with_eight() {
+    let names = ["a", "b", "c", "d"].map(Backend::start);
+    let tables: [(&str, &[&str], &str); 4] = [
+        (
+            "25/25/25/25, b disabled",
+            &[
+                "loadfactor=25",
+                "loadfactor=25 status=+D",
+                "loadfactor=25",
+                "loadfactor=25",
+            ],
+            "acdacdacdacd",
+        ),
+        (
+            "70/30",
+            &["loadfactor=70", "loadfactor=30"],
+            "abaaabaabaabaaabaaba",
+        ),
+        ("1/4/1", &["", "loadfactor=4", ""], "babbcbbabbcb"),
+        ("100/100", &["loadfactor=100", "loadfactor=100"], "abababab"),
+    ];
+    for children in [1, 8] {
+        for (name, members, sequence) in tables {
+            let members: Vec<_> = names
+                .iter()
+                .map(|b| b.port)
+                .zip(members.iter().copied())
+                .collect();
+            let conf = balancer("", &members)
+                .replace("StartServers 3", &format!("StartServers {children}"));
+            let server = Server::start(&conf);
+            // A connection each, so that the children take turns at answering.
+            let got: String = sequence
+                .chars()
+                .map(|_| get(server.port, "/").unwrap().text().remove(0))
+                .collect();
+            assert_eq!(got, sequence, "{name} with {children} children");
+            assert_level(&server);
+        }
+    }
+}
+
+#[test]
+fn a_key_has_its_member() {
+    let backends = ["a", "b", "c", "d"].map(Backend::start);
+    let members: Vec<_> = backends.iter().map(|b| (b.port, "retry=600")).collect();
+    let ask = |server: &Server, path: &str, field: &str| {
+        let mut client = Client::connect(server.port);
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\n{field}\r\nConnection: close\r\n\r\n"
+        );
+        client.send(head).unwrap();
+        client.response("GET").unwrap().text().remove(0)
+    };
+    let each = |server: &Server, key: &str| -> String {
+        (0..40)
+            .map(|i| match key {
+                "path" => ask(server, &format!("/{i}"), "X-Nothing: 1"),
+                "cookie:who" => ask(server, "/", &format!("Cookie: x=y; who=\"{i}\"")),
+                _ => ask(server, "/", &format!("x-who: {i}")),
+            })
+            .collect()
+    };
+    for key in ["path", "cookie:who", "header:X-Who"] {
+        let server = Server::start(&balancer(
+            &format!("lbmethod=byhash hashkey={key}"),
+            &members,
+        ));
+        let all = each(&server, key);
+        assert!("abcd".chars().all(|c| all.contains(c)), "{key}: {all}");
+        assert_eq!(each(&server, key), all, "{key}");
+        // Another instance chooses the same, and only keys of a member that is missing move.
+        let mut less = members.clone();
+        less[1].1 = "status=+D";
+        let set = format!("lbmethod=byhash hashkey={key}");
+        let other = each(&Server::start(&balancer(&set, &less)), key);
+        for (before, after) in all.chars().zip(other.chars()) {
+            assert!(
+                before == after || before == 'b' && after != 'b',
+                "{all} {other}"
+            );
+        }
+    }
+    // One client: one member; requests without a key go by turns.
+    let server = Server::start(&balancer("lbmethod=byhash", &members));
+    let all = each(&server, "client");
+    assert!(all.chars().all(|c| all.starts_with(c)), "{all}");
+    let server = Server::start(&balancer("lbmethod=byhash hashkey=header:X-No", &members));
+    assert_eq!(each(&server, "none"), "abcd".repeat(10));
+}
+
+#[test]
+fn a_slow_member_gets_less() {
+    let slow = Backend::with(|_| {
+        thread::sleep(std::time::Duration::from_millis(60));
+        Reply::Text("s".into())
+    });
+    let quick = Backend::start("q");
+    let members = [(slow.port, ""), (quick.port, "")];
+    let server = Server::start(&balancer("lbmethod=byleasttime", &members));
+    let mut client = Client::connect(server.port);
+    let got = sequence(&mut client, 60);
+    // It is tried, and left alone then (until what was seen of it has faded).
+    let n = got.matches('s').count();
+    assert!((1..=6).contains(&n), "{got}");
+    assert_level(&server);
+}
+
 #[test]
 fn a_dead_member_costs_nobody_a_request() {
     let a = Backend::start("a");

@@ -37,6 +37,42 @@ fn weights() {
 }
 
 #[test]
+fn the_member_that_moved_the_fewest_bytes() {
+    for (a, b) in [("1", "1"), ("1", "3"), ("2.5", "1")] {
+        let two = format!(
+            "BalancerMember http://127.0.0.1:@B1@ loadfactor={a}\n\
+             BalancerMember http://127.0.0.1:@B2@ loadfactor={b}\n"
+        );
+        // Long ones: httpd does not see the last bytes of each counter, muster does.
+        let long = |n: usize| {
+            format!(
+                "GET /b/x HTTP/1.1|Host: front.test|X-Long: {}",
+                "x".repeat(n)
+            )
+        };
+        let case = times(balancer(&two, "lbmethod=bytraffic"), 9, &long(3000));
+        // What one request moves counts for several smaller ones after it.
+        times(case.ask(&long(7777)), 12, &long(2000)).compare();
+    }
+}
+
+#[test]
+fn the_least_busy_member() {
+    for (a, b) in [("1", "1"), ("1", "3"), ("2.5", "1")] {
+        let members = format!(
+            "BalancerMember http://127.0.0.1:@B1@ loadfactor={a} route=r1\n\
+             BalancerMember http://127.0.0.1:@B2@ loadfactor={b} route=r2\n\
+             BalancerMember http://127.0.0.1:@DEAD@\n"
+        );
+        let case = balancer(&members, "lbmethod=bybusyness stickysession=SID");
+        let case = times(case, 5, PLAIN);
+        // Sessions are paid for by turns.
+        let case = times(case, 3, "GET /b/x HTTP/1.1|Host: a|Cookie: SID=abc.r1");
+        times(case, 8, PLAIN).compare();
+    }
+}
+
+#[test]
 fn a_dead_member_is_left_out() {
     let members = "BalancerMember http://127.0.0.1:@DEAD@ retry=60\n\
                    BalancerMember http://127.0.0.1:@B1@\n\

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::heartbeat::{self, Drawn};
 use super::method::{self, LbMethod};
-use super::select::{self, Hope, Member, Offer};
+use super::select::{self, Ask, Hope, Member, Offer};
+use super::{hash, least_time};
 use crate::clock::{self, Mono};
 use crate::config::settings::{BalancerParams, Settings, Worker, WorkerParams};
 use crate::config::worker_url::WorkerUrl;
@@ -36,6 +37,17 @@ pub struct Choice {
     pub probe: bool,
     /// Its busy count was raised under the lock already: keep this for the try, do not call `enter`.
     pub busy: Busy,
+}
+
+/// A request, as a choice sees it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// Its session's route.
+    pub route: Option<&'a [u8]>,
+    /// The hash of its key ([`hash::of`]), for `lbmethod=byhash`.
+    pub key: Option<u64>,
+    /// Members that it must not try again though they are usable (a full local pool).
+    pub skip: &'a [WorkerNo],
 }
 
 /// Why there is none: all are answered with 503.
@@ -130,6 +142,8 @@ struct List {
     /// How long a probe of each member may last before another request may try too.
     probe_limit: Vec<Duration>,
     routes: Vec<Routes>,
+    /// Of their names.
+    hashes: Vec<u64>,
 }
 
 /// A choice before it becomes a `Choice`.
@@ -278,19 +292,25 @@ impl Balancing {
         local.map_or_else(Vec::new, |local| self.list(local).members.clone())
     }
 
-    /// Force recovery, route, selection, accounting, busy (spec: balancer 5 steps 2-7), under the lock.
-    /// `skip`: members that this request must not try again though they are usable (a full local pool).
+    /// [`Balancing::choose_for`] for a request without a key.
     pub fn choose(
         &self,
         balancer: BalancerNo,
         route: Option<&[u8]>,
         skip: &[WorkerNo],
     ) -> Result<Choice, NoMember> {
+        let key = None;
+        self.choose_for(balancer, &Asked { route, key, skip })
+    }
+
+    /// Force recovery, route, selection, accounting, busy (spec: balancer 5 steps 2-7), under the lock.
+    pub fn choose_for(&self, balancer: BalancerNo, asked: &Asked) -> Result<Choice, NoMember> {
         let local = self
             .balancers
             .get(balancer.index())
             .ok_or(NoMember::Empty)?;
-        let route = route.filter(|r| !r.is_empty());
+        let route = asked.route.filter(|r| !r.is_empty());
+        let asked = Asked { route, ..*asked };
         let list = self.list(local);
         if list.members.is_empty() {
             return Err(NoMember::Empty);
@@ -308,7 +328,7 @@ impl Balancing {
         let turn = self.board.turn(local.row, &list.rows, bound, self.asker);
         let locked = turn.as_ref().is_some_and(|t| t.locked());
         let notice = turn.as_ref().and_then(|t| t.notice);
-        let picked = self.pick(local, &list, &mut members, route, skip, now);
+        let picked = self.pick(local, &list, &mut members, &asked, now);
         if let (Ok(pick), Some(row)) = (&picked, picked_row(&list, &picked)) {
             let stop = self.stops_here();
             for (i, (m, &row)) in members.iter().zip(&list.rows).enumerate() {
@@ -355,33 +375,35 @@ impl Balancing {
         local: &Local,
         list: &List,
         members: &mut Vec<Member>,
-        route: Option<&[u8]>,
-        skip: &[WorkerNo],
+        asked: &Asked,
         now: Mono,
     ) -> Result<Pick, NoMember> {
         let state = self.board.balancer(local.row);
-        self.load(local, list, members, skip, now);
+        self.load(local, list, members, asked.skip, now);
         if state.force_recovery && select::all_in_error(members) {
             for (m, &row) in members.iter().zip(&list.rows) {
                 if status::usable(m.status & !status::ERROR) {
                     self.board.clear_error(row);
                 }
             }
-            self.load(local, list, members, skip, now);
+            self.load(local, list, members, asked.skip, now);
         }
         // With the lock nobody takes the probe away between look and step. Without it somebody may:
         // look again.
         for _ in 0..4 {
             let (index, by_route) = {
-                let random = self.random();
-                decide(local, members, &list.routes, route, &state, random)?
+                let ask = Ask {
+                    key: asked.key,
+                    random: self.random(),
+                };
+                decide(local, members, &list.routes, asked.route, &state, &ask)?
             };
             let m = members[index];
             let mut probe = Mono(0);
             if m.offer == Offer::Probe {
                 let row = list.rows[index];
                 if !self.board.begin_probe(row, self.slot, now, m.status) {
-                    self.load(local, list, members, skip, now);
+                    self.load(local, list, members, asked.skip, now);
                     continue;
                 }
                 probe = now;
@@ -408,7 +430,9 @@ impl Balancing {
         now: Mono,
     ) {
         members.clear();
-        for ((&no, &row), &limit) in list.members.iter().zip(&list.rows).zip(&list.probe_limit) {
+        let method = local.method.get();
+        for (i, (&no, &row)) in list.members.iter().zip(&list.rows).enumerate() {
+            let limit = list.probe_limit[i];
             let mut state = self.board.member(row);
             if state.status & (status::IGNORE | status::ERROR | status::STOPPED)
                 == status::IGNORE | status::ERROR
@@ -422,10 +446,18 @@ impl Balancing {
             } else {
                 offer(&state, now, limit)
             };
-            if local.method.get().needs_busy() {
+            m.hash = list.hashes[i];
+            if method.needs_busy() {
                 m.busy = self.board.busy(row);
             }
-            if local.method.get().weighs_heartbeats() {
+            if method.needs_traffic() {
+                m.traffic = self.board.traffic(row);
+            }
+            if method.needs_latency() {
+                let (average, at) = self.board.latency(row);
+                m.latency = least_time::decayed(average, now.since(at));
+            }
+            if method.weighs_heartbeats() {
                 m.open = self
                     .board
                     .heartbeat(row)
@@ -518,6 +550,30 @@ impl Balancing {
         if let Some(row) = self.row(worker) {
             self.board.add_received(self.slot, row, n);
         }
+    }
+
+    /// A member took so long to answer, or gave no answer for so long: for `lbmethod=byleasttime`.
+    pub fn answered_after(&self, balancer: BalancerNo, worker: WorkerNo, took: Duration) {
+        let local = self.balancers.get(balancer.index());
+        if !local.is_some_and(|l| l.method.get().needs_latency()) {
+            return;
+        }
+        if let Some(row) = self.row(worker) {
+            let now = clock::now();
+            let (average, at) = self.board.latency(row);
+            let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            let average = least_time::updated(average, now.since(at), took);
+            self.board.set_latency(row, average, now);
+        }
+    }
+
+    /// Whether the balancer's method wants a key of each request.
+    pub fn wants_key(&self, balancer: BalancerNo) -> bool {
+        let local = self.balancers.get(balancer.index());
+        local.is_some_and(|local| {
+            self.catch_up(local);
+            local.method.get().needs_key()
+        })
     }
 
     /// How many further tries a request has: `maxattempts`, else members − 1.
@@ -621,9 +677,7 @@ impl Balancing {
     fn random(&self) -> u64 {
         let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.random.set(state);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        hash::mix(state)
     }
 
     fn tell(&self, balancer: BalancerNo, local: &Local, notice: Option<Notice>, locked: bool) {
@@ -694,6 +748,7 @@ impl List {
         self.rows.push(row);
         self.probe_limit.push(connect.max(p.retry));
         self.routes.push(routes);
+        self.hashes.push(hash::of(worker.name.as_bytes()));
     }
 }
 
@@ -708,7 +763,7 @@ fn decide(
     routes: &[Routes],
     route: Option<&[u8]>,
     state: &BalancerState,
-    random: u64,
+    ask: &Ask,
 ) -> Result<(usize, bool), NoMember> {
     if let Some(route) = route {
         let mut found = select::by_route(members, routes, route, Hope::First);
@@ -724,9 +779,12 @@ fn decide(
             return Ok((index, true));
         }
     }
-    let method = local.method.get();
+    let mut method = local.method.get();
+    if method.needs_key() && ask.key.is_none() {
+        method = method::default_method();
+    }
     if method.weighs_heartbeats() {
-        let drawn = heartbeat::draw(members, random);
+        let drawn = heartbeat::draw(members, ask.random);
         local.silent.set(drawn == Drawn::Silent);
         match drawn {
             Drawn::Member(index) => return Ok((index, false)),
@@ -734,7 +792,7 @@ fn decide(
             Drawn::Silent => {}
         }
     }
-    let index = select::select(method, members).ok_or(NoMember::AllInError)?;
+    let index = select::select(method, members, ask).ok_or(NoMember::AllInError)?;
     Ok((index, false))
 }
 

@@ -1,6 +1,7 @@
 //! Scheduling methods (`lbmethod`), by name.
 
-use super::select::Member;
+use super::select::{Ask, Member};
+use super::{hash, least_time};
 
 /// How a method prefers one member to another. Everything else (sets, spares, standbys, draining,
 /// retries) is the loop's, the same for all methods ([`super::select`]).
@@ -15,6 +16,27 @@ pub trait LbMethod: Sync {
     /// Whether it needs `Member::busy`, which costs a look at all children.
     fn needs_busy(&self) -> bool {
         false
+    }
+
+    /// Whether it needs `Member::traffic`, which costs the same.
+    fn needs_traffic(&self) -> bool {
+        false
+    }
+
+    /// Whether it needs `Member::latency`.
+    fn needs_latency(&self) -> bool {
+        false
+    }
+
+    /// Whether it chooses by the request's key. Requests without one go by turns.
+    fn needs_key(&self) -> bool {
+        false
+    }
+
+    /// For methods that must see all members at once (those with `compared`): the one to take.
+    /// `None`: the one that is `better` than all others.
+    fn draw(&self, _: &[Member], _: &Ask) -> Option<usize> {
+        None
     }
 
     /// Whether it draws among members by their heartbeats (`Member::open`) as long as there are any;
@@ -45,6 +67,111 @@ impl LbMethod for ByRequests {
     }
 }
 
+/// To the member with the fewest requests in flight, by turns among equals (mod_lbmethod_bybusyness).
+struct ByBusyness;
+
+impl LbMethod for ByBusyness {
+    fn name(&self) -> &'static str {
+        "bybusyness"
+    }
+
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
+    fn needs_busy(&self) -> bool {
+        true
+    }
+
+    fn better(&self, member: &Member, best: &Member) -> bool {
+        let (own, other) = (member.busy, best.busy);
+        own < other || own == other && member.lbstatus > best.lbstatus
+    }
+}
+
+/// To the member that has moved the fewest bytes for its load factor (mod_lbmethod_bytraffic).
+struct ByTraffic;
+
+impl LbMethod for ByTraffic {
+    fn name(&self) -> &'static str {
+        "bytraffic"
+    }
+
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    fn needs_traffic(&self) -> bool {
+        true
+    }
+
+    fn better(&self, member: &Member, best: &Member) -> bool {
+        // Exactly: httpd divides and cuts, so that it does not see the last bytes.
+        let part = |m: &Member, other: &Member| {
+            u128::from(m.traffic) * u128::from(other.load_factor.unsigned_abs())
+        };
+        part(member, best) < part(best, member)
+    }
+}
+
+/// By the request's key, so that the same key meets the same member ([`hash`]).
+struct ByHash;
+
+impl LbMethod for ByHash {
+    fn name(&self) -> &'static str {
+        "byhash"
+    }
+
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    fn needs_busy(&self) -> bool {
+        true
+    }
+
+    fn needs_key(&self) -> bool {
+        true
+    }
+
+    fn draw(&self, members: &[Member], ask: &Ask) -> Option<usize> {
+        hash::draw(members, ask.key?)
+    }
+
+    fn better(&self, _: &Member, _: &Member) -> bool {
+        false
+    }
+}
+
+/// To the faster of two that are drawn ([`least_time`]).
+struct ByLeastTime;
+
+impl LbMethod for ByLeastTime {
+    fn name(&self) -> &'static str {
+        "byleasttime"
+    }
+
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    fn needs_busy(&self) -> bool {
+        true
+    }
+
+    fn needs_latency(&self) -> bool {
+        true
+    }
+
+    fn draw(&self, members: &[Member], ask: &Ask) -> Option<usize> {
+        least_time::draw(members, ask.random)
+    }
+
+    fn better(&self, _: &Member, _: &Member) -> bool {
+        false
+    }
+}
+
 /// By the free slots that members tell of (mod_lbmethod_heartbeat); by turns where none tells.
 struct ByHeartbeat;
 
@@ -67,7 +194,14 @@ impl LbMethod for ByHeartbeat {
 }
 
 /// All methods; a new one is one line here.
-static METHODS: [&dyn LbMethod; 2] = [&ByRequests, &ByHeartbeat];
+static METHODS: [&dyn LbMethod; 6] = [
+    &ByRequests,
+    &ByTraffic,
+    &ByBusyness,
+    &ByHeartbeat,
+    &ByHash,
+    &ByLeastTime,
+];
 
 /// The method of this name.
 pub fn find(name: &str) -> Option<&'static dyn LbMethod> {
@@ -82,4 +216,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// byrequests: the default, and what stands in for a method that this build does not know.
 pub fn default_method() -> &'static dyn LbMethod {
     METHODS[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::directive::balancer_param::METHODS as CONFIGURABLE;
+
+    #[test]
+    fn the_configuration_knows_all_methods() {
+        assert_eq!(names().collect::<Vec<_>>(), CONFIGURABLE);
+        assert!(names().all(|n| n.len() < 16 && find(n).is_some_and(|m| m.name() == n)));
+        assert!(find("ByRequests").is_none() && find("").is_none());
+    }
 }

@@ -22,8 +22,25 @@ pub struct Member {
     pub busy: u64,
     /// Slots that wait for work by a fresh heartbeat, when the method asks for it.
     pub open: Option<u64>,
+    /// Bytes to and from it, when the method asks for it.
+    pub traffic: u64,
+    /// Average time to an answer in ns, 0 unknown, when the method asks for it.
+    pub latency: u64,
+    /// Of its name.
+    pub hash: u64,
+    /// It stands for choice in this round.
+    pub compared: bool,
     /// Its redirect was followed by this choice.
-    followed: bool,
+    pub(super) followed: bool,
+}
+
+/// What a request brings to the choice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ask {
+    /// The hash of its key, when the method asks for it and the request has one.
+    pub key: Option<u64>,
+    /// Any number.
+    pub random: u64,
 }
 
 /// Could a member take a request now?
@@ -95,6 +112,7 @@ struct Round<'a> {
 
 impl Round<'_> {
     fn compare(&mut self, members: &mut [Member], i: usize) {
+        members[i].compared = true;
         if self.method.takes_turns() {
             let m = &mut members[i];
             m.credit();
@@ -113,11 +131,11 @@ impl Round<'_> {
 /// The shared loop: sets in ascending order until one offers a member; in a set the regular members,
 /// then as many spares as regular members are missing, then, if there is still none, the standbys.
 /// The members' `change` tells what is to be added to their lbstatus.
-pub fn select(method: &dyn LbMethod, members: &mut [Member]) -> Option<usize> {
-    pass(method, members, Hope::First).or_else(|| pass(method, members, Hope::Last))
+pub fn select(method: &dyn LbMethod, members: &mut [Member], ask: &Ask) -> Option<usize> {
+    pass(method, members, ask, Hope::First).or_else(|| pass(method, members, ask, Hope::Last))
 }
 
-fn pass(method: &dyn LbMethod, members: &mut [Member], hope: Hope) -> Option<usize> {
+fn pass(method: &dyn LbMethod, members: &mut [Member], ask: &Ask, hope: Hope) -> Option<usize> {
     let mut set = members.iter().map(|m| m.lbset).min()?;
     loop {
         let mut round = Round {
@@ -126,8 +144,10 @@ fn pass(method: &dyn LbMethod, members: &mut [Member], hope: Hope) -> Option<usi
             total: 0,
         };
         in_set(&mut round, members, set, hope);
+        let total = round.total;
         if let Some(best) = round.best {
-            members[best].change -= round.total;
+            let best = method.draw(members, ask).unwrap_or(best);
+            members[best].change -= total;
             return Some(best);
         }
         set = members.iter().map(|m| m.lbset).filter(|s| *s > set).min()?;

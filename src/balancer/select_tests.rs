@@ -1,19 +1,31 @@
 //! The worked tables of the balancing rules (spec: balancer 7), and what the loop promises (6.1).
 
 use super::*;
-use crate::balancer::method;
+use crate::balancer::{hash, method};
 use crate::shm::status::*;
 
 /// Makes `n` choices one after the other. A string of letters, and all lbstatus after each.
 fn run(members: &mut [Member], n: usize) -> (String, Vec<Vec<i64>>, Vec<i64>) {
-    let method = method::find("byrequests").unwrap();
+    run_by("byrequests", members, n, |_| ())
+}
+
+/// The same by another method; `served` sees each chosen member.
+fn run_by(
+    method: &str,
+    members: &mut [Member],
+    n: usize,
+    served: impl Fn(&mut Member),
+) -> (String, Vec<Vec<i64>>, Vec<i64>) {
+    let method = method::find(method).unwrap();
     let mut picks = String::new();
     let mut states = Vec::new();
     let mut sel = Vec::new();
     for _ in 0..n {
         let before = statuses(members);
-        match select(method, members) {
+        members.iter_mut().for_each(|m| m.compared = false);
+        match select(method, members, &Ask::default()) {
             Some(i) => {
+                served(&mut members[i]);
                 picks.push((b'a' + i as u8) as char);
                 sel.push(members[i].lbstatus);
             }
@@ -326,4 +338,71 @@ fn forced_recovery_looks_at_members_that_only_an_error_stops() {
     let mut m = [with(ERROR, 0), with(ERROR, 0)];
     m[1].offer = Offer::Probe;
     assert!(!all_in_error(&m));
+}
+
+#[test]
+fn by_traffic() {
+    let moves = |bytes: u64| move |m: &mut Member| m.traffic += bytes;
+    assert_eq!(
+        run_by("bytraffic", &mut members(&[100, 300]), 8, moves(900)).0,
+        "abbbabbb"
+    );
+    assert_eq!(
+        run_by("bytraffic", &mut members(&[100, 100]), 4, moves(77)).0,
+        "abab"
+    );
+    // httpd, which cuts each quotient, makes `abbabbbabbba` of this.
+    let (picks, states, _) = run_by("bytraffic", &mut members(&[100, 300]), 12, moves(217));
+    assert_eq!(picks, "abbbabbbabbb");
+    assert!(states.iter().all(|s| *s == [0, 0]), "turns are not touched");
+    // A byte decides, and the largest counters do not overflow.
+    let mut m = members(&[10_000, 10_000]);
+    (m[0].traffic, m[1].traffic) = (u64::MAX, u64::MAX - 1);
+    assert_eq!(run_by("bytraffic", &mut m, 1, |_| ()).0, "b");
+}
+
+#[test]
+fn by_busyness() {
+    let stays = |m: &mut Member| m.busy += 1;
+    let (picks, states, _) = run_by("bybusyness", &mut members(&[100, 100]), 6, stays);
+    assert_eq!(picks, "ababab");
+    assert!(states.chunks(2).all(|s| s == [[-100, 100], [0, 0]]));
+    let (picks, states, _) = run_by("bybusyness", &mut members(&[100, 300]), 8, stays);
+    assert_eq!(picks, "babababa");
+    let a: Vec<i64> = states.iter().map(|s| s[0]).collect();
+    assert_eq!(a, [100, -200, -100, -400, -300, -600, -500, -800]);
+    let mut m = members(&[100, 100, 100]);
+    (m[0].busy, m[2].busy) = (2, 1);
+    assert_eq!(run_by("bybusyness", &mut m, 6, stays).0, "bcbacb");
+    // One after the other: by turns.
+    for factors in [&[250, 100][..], &[100, 400, 100], &[7000, 3000]] {
+        assert_eq!(
+            run_by("bybusyness", &mut members(factors), 20, |_| ()),
+            run(&mut members(factors), 20)
+        );
+    }
+}
+
+#[test]
+fn methods_that_draw_keep_to_sets_and_reserves() {
+    for method in ["byhash", "byleasttime"] {
+        let method = method::find(method).unwrap();
+        for i in 0..100 {
+            let mut m = vec![
+                with(ERROR, 0),
+                with(SPARE, 0),
+                with(STANDBY, 0),
+                with(DRAIN, 0),
+                with(0, 0),
+                with(0, 1),
+            ];
+            let ask = Ask {
+                key: Some(hash::of(&[i])),
+                random: hash::of(&[i, 1]),
+            };
+            let chosen = select(method, &mut m, &ask);
+            assert!(matches!(chosen, Some(1 | 4)), "{chosen:?}");
+            assert!(m.iter().all(|m| m.change == 0));
+        }
+    }
 }

@@ -62,7 +62,7 @@ fn in_url<'a>(url: &'a [u8], name: &[u8], semicolon_ends: bool) -> Option<&'a [u
 }
 
 /// The value of the first cookie of this name. An empty one ends the search.
-fn in_cookie<'a>(cookies: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+pub fn in_cookie<'a>(cookies: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     if name.is_empty() {
         return None;
     }

@@ -526,6 +526,8 @@ pub struct Balancer {
 pub struct BalancerParams {
     /// `lbmethod`.
     pub lbmethod: String,
+    /// `hashkey`: what `lbmethod=byhash` hashes.
+    pub hash_key: HashKey,
     /// `stickysession`: cookie name and URL parameter name.
     pub sticky: Option<(String, String)>,
     /// `stickysessionsep`; `None`: Off.
@@ -550,10 +552,24 @@ pub struct BalancerParams {
     pub growth: u16,
 }
 
+/// What of a request tells its member with `lbmethod=byhash`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HashKey {
+    /// The client's address.
+    Client,
+    /// The value of this header field; of several lines the first.
+    Header(String),
+    /// The value of this cookie.
+    Cookie(String),
+    /// The path as it is sent to the member, without parameters of the query.
+    Path,
+}
+
 impl Default for BalancerParams {
     fn default() -> Self {
         BalancerParams {
             lbmethod: "byrequests".into(),
+            hash_key: HashKey::Client,
             sticky: None,
             sticky_separator: Some(b'.'),
             scolon_path_delim: false,

@@ -194,7 +194,10 @@ fn copy_balancer(a: &BalancerSlot, b: &BalancerSlot) {
         (&a.conf_lbmethod, &b.conf_lbmethod),
         (&a.conf_sticky, &b.conf_sticky),
         (&a.conf_nonce, &b.conf_nonce),
-    ] {
+    ]
+    .into_iter()
+    .chain(a.tries.iter().zip(&b.tries))
+    {
         to.store(from.load(Relaxed), Relaxed);
     }
     b.updated.store(a.updated.load(Relaxed), Relaxed);
@@ -237,6 +240,9 @@ fn copy_worker(a: &WorkerSlot, b: &WorkerSlot) {
         (&a.seen_elected, &b.seen_elected),
         (&a.seen_errors, &b.seen_errors),
         (&a.moments, &b.moments),
+        (&a.latency, &b.latency),
+        (&a.latency_at, &b.latency_at),
+        (&a.recovered, &b.recovered),
     ]
     .into_iter()
     .chain(a.history.iter().zip(&b.history))

@@ -10,7 +10,7 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 4
+//!    8  u32  layout version, 5
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
@@ -59,6 +59,8 @@
 //!  432  text 40  nonce · 472 text 256 server that it belongs to
 //!  728  u32  as the configuration says: flags · 732 maxattempts · 736 u64 timeout in ms
 //!  744  u64  digest of the configured lbmethod · 752 of the sticky names · 760 of the nonce; 0 a random one
+//!  768  10 × u64  the last seconds (the clock's second modulo 10): the second's low 24 bits above bit 40, requests
+//!            above bit 20, further tries below
 //!
 //! WORKER SLOT, 1600 bytes, W of them
 //!    0  u32  status bits: 1 Init 2 Ign 4 Drn 8 Gen 10 Shut 20 Dis 40 Stop 80 Err 100 Stby 200 Free 400 HcFl
@@ -78,6 +80,8 @@
 //! 1088  u64  times that it was found in error · 1096 elected · 1104 errors, both when the history last moved on
 //! 1112  u64  how often it moved on · 1120 30 × u64 the last moments, the newest at that number less 1, modulo 30:
 //!            requests, and above bit 32 errors
+//! 1360  u64  average time to an answer in ns; 0 none · 1368 u64 mono: when it was brought up to date
+//! 1376  u64  mono: last became usable again · 1384 u64 slowstart in ms
 //!
 //! HEALTH SLOT, 256 bytes, one for each worker slot
 //!    0  u32  method · 4 passes needed · 8 fails needed · 12 passes in a row · 16 fails in a row · 20 sequence
@@ -116,7 +120,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 
@@ -140,6 +144,8 @@ pub const BALANCER: usize = 1024;
 pub const WORKER: usize = 1600;
 /// Moments that a worker's history keeps.
 pub const MOMENTS: usize = 30;
+/// Seconds of a balancer's requests and further tries that are kept.
+pub const TRY_SECONDS: usize = 10;
 /// Bytes of a health slot.
 pub const HEALTH: usize = 256;
 /// Bytes of a lease slot.

@@ -350,6 +350,21 @@ impl Scoreboard {
         }
     }
 
+    /// The member's average time to an answer in ns (0: none yet), and when it was brought up to date.
+    pub fn latency(&self, row: WorkerRow) -> (u64, Mono) {
+        self.worker_slot(row).map_or((0, Mono(0)), |w| {
+            (w.latency.load(Relaxed), Mono(w.latency_at.load(Relaxed)))
+        })
+    }
+
+    /// A new average. When two children bring theirs at once, one is lost.
+    pub fn set_latency(&self, row: WorkerRow, average: u64, now: Mono) {
+        if let Some(w) = self.worker_slot(row) {
+            w.latency.store(average, Relaxed);
+            w.latency_at.store(now.0, Relaxed);
+        }
+    }
+
     /// For tests: stops this process (SIGSTOP) where it is.
     pub fn stop_here(&self) {
         let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGSTOP);

@@ -240,8 +240,10 @@ record!(
         752 conf_sticky: AtomicU64,
         /// A digest of the configured nonce; 0: a random one.
         760 conf_nonce: AtomicU64,
+        /// Requests and further tries of the last seconds, see `layout`.
+        768 tries: [AtomicU64; layout::TRY_SECONDS],
         /// Space.
-        768 pad2: Pad<64>,
+        848 pad2: Pad<44>,
     }
 );
 
@@ -336,8 +338,16 @@ record!(
         1112 moments: AtomicU64,
         /// Requests, and above bit 32 errors, of the last moments. Written by the watchdog's holder.
         1120 history: [AtomicU64; layout::MOMENTS],
+        /// Decaying average of the time to an answer's head, in ns; 0 none.
+        1360 latency: AtomicU64,
+        /// When that was last brought up to date.
+        1368 latency_at: AtomicU64,
+        /// When it last became usable again; 0 never.
+        1376 recovered: AtomicU64,
+        /// `slowstart` in ms.
+        1384 slow_start_ms: AtomicU64,
         /// Space.
-        1360 pad3: Pad<60>,
+        1392 pad3: Pad<52>,
     }
 );
 

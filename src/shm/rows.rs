@@ -299,6 +299,9 @@ pub(super) fn clear_worker(table: &Table, row: usize, slot: &WorkerSlot) {
         &slot.seen_elected,
         &slot.seen_errors,
         &slot.moments,
+        &slot.latency,
+        &slot.latency_at,
+        &slot.recovered,
     ]
     .into_iter()
     .chain(&slot.history)

@@ -37,6 +37,8 @@ const MODULES: &[&str] = &[
     "proxy_http",
     "proxy_balancer",
     "lbmethod_byrequests",
+    "lbmethod_bytraffic",
+    "lbmethod_bybusyness",
 ];
 
 /// Whether there is an httpd to ask.

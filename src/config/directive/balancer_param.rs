@@ -1,17 +1,22 @@
 //! `key=value` words of a balancer (spec: balancer 1.3).
 
 use super::value::{Unit, flag, interval, number};
-use crate::config::settings::BalancerParams;
+use crate::config::settings::{BalancerParams, HashKey};
 
 /// Schedulers that work here.
-pub const METHODS: [&str; 2] = ["byrequests", "heartbeat"];
-
-/// httpd's other schedulers.
-const OTHER_METHODS: [&str; 2] = ["bytraffic", "bybusyness"];
+pub const METHODS: [&str; 6] = [
+    "byrequests",
+    "bytraffic",
+    "bybusyness",
+    "heartbeat",
+    "byhash",
+    "byleasttime",
+];
 
 /// The keys of balancers, for messages about workers.
-pub const KEYS: [&str; 11] = [
+pub const KEYS: [&str; 12] = [
     "lbmethod",
+    "hashkey",
     "stickysession",
     "stickysessionsep",
     "scolonpathdelim",
@@ -48,6 +53,7 @@ pub fn set(
 fn apply(p: &mut BalancerParams, key: &str, value: &str) -> Result<(), String> {
     match key {
         "lbmethod" => p.lbmethod = method(value)?,
+        "hashkey" => p.hash_key = hash_key(value)?,
         "stickysession" => p.sticky = Some(sticky(value)?),
         "stickysessionsep" => {
             p.sticky_separator = match value.as_bytes() {
@@ -111,13 +117,24 @@ fn method(value: &str) -> Result<String, String> {
         return Ok((*m).to_string());
     }
     let list = METHODS.join(", ");
-    let other = OTHER_METHODS.iter().find(|m| m.eq_ignore_ascii_case(value));
-    Err(match other {
-        Some(m) => format!(
-            "unknown lbmethod; mod_lbmethod_{m} is not there in this version of muster, there is {list}"
-        ),
-        None => format!("unknown lbmethod; there is {list}"),
-    })
+    Err(format!("unknown lbmethod; there is {list}"))
+}
+
+fn hash_key(value: &str) -> Result<HashKey, String> {
+    const FORMS: &str = "hashkey must be client, header:NAME, cookie:NAME or path";
+    let (kind, name) = value.split_once(':').unwrap_or((value, ""));
+    // What a field's or a cookie's name may be made of (RFC 9110 5.6.2).
+    let token = !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+    match kind.to_ascii_lowercase().as_str() {
+        "client" if value.len() == kind.len() => Ok(HashKey::Client),
+        "path" if value.len() == kind.len() => Ok(HashKey::Path),
+        "header" if token => Ok(HashKey::Header(name.to_string())),
+        "cookie" if token => Ok(HashKey::Cookie(name.to_string())),
+        _ => Err(FORMS.into()),
+    }
 }
 
 fn sticky(value: &str) -> Result<(String, String), String> {
@@ -176,17 +193,26 @@ mod tests {
 
     #[test]
     fn methods_are_listed() {
-        assert!(one("lbmethod", "byrequests").is_ok());
-        assert!(
-            one("lbmethod", "bytraffic")
-                .unwrap_err()
-                .contains("mod_lbmethod_bytraffic")
+        for method in METHODS {
+            assert_eq!(one("LbMethod", method).unwrap().lbmethod, method);
+        }
+        let unknown = one("lbmethod", "x").unwrap_err();
+        assert!(METHODS.iter().all(|m| unknown.contains(m)), "{unknown}");
+    }
+
+    #[test]
+    fn keys_to_hash() {
+        let key = |value: &str| one("hashkey", value).map(|p| p.hash_key);
+        assert_eq!(one("lbmethod", "byhash").unwrap().hash_key, HashKey::Client);
+        assert_eq!(key("path").unwrap(), HashKey::Path);
+        assert_eq!(
+            key("Header:X-Tenant").unwrap(),
+            HashKey::Header("X-Tenant".into())
         );
-        assert!(
-            one("lbmethod", "x")
-                .unwrap_err()
-                .contains("there is byrequests")
-        );
+        assert_eq!(key("cookie:SID").unwrap(), HashKey::Cookie("SID".into()));
+        for bad in ["", "header", "header:", "cookie:a b", "client:x", "ip"] {
+            assert!(key(bad).unwrap_err().contains("header:NAME"), "{bad}");
+        }
     }
 
     #[test]

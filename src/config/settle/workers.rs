@@ -206,6 +206,7 @@ fn overridden(base: &BalancerParams, own: &BalancerDraft) -> BalancerParams {
     for key in &own.written {
         match key.as_str() {
             "lbmethod" => out.lbmethod = p.lbmethod.clone(),
+            "hashkey" => out.hash_key = p.hash_key.clone(),
             "stickysession" => out.sticky = p.sticky.clone(),
             "stickysessionsep" => out.sticky_separator = p.sticky_separator,
             "scolonpathdelim" => out.scolon_path_delim = p.scolon_path_delim,

@@ -1,5 +1,6 @@
 //! A request to a balancer: members are tried until one answers (spec: balancer 5 and 9).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::Proxy;
@@ -7,9 +8,9 @@ use super::attempt::Failed;
 use super::stage::Stage;
 use super::target::Url;
 use crate::balancer::sticky::{self, Session};
-use crate::balancer::{Choice, NoMember};
+use crate::balancer::{Asked, Choice, NoMember, hash};
 use crate::clock;
-use crate::config::settings::Worker;
+use crate::config::settings::{HashKey, Worker};
 use crate::config::status;
 use crate::fault::{Fault, Kind, Origin, Phase, Retry};
 use crate::ids::{BalancerNo, WorkerNo};
@@ -33,13 +34,18 @@ impl<'a> Stage<'a> {
         let proxy = self.proxy;
         // Boxed like all that few requests have: it would be a part of every request's state.
         let session = self.session(no, url).map(Box::new);
+        let key = self.hash_key(no, url);
         let mut tries = 0;
         let mut skip: Vec<WorkerNo> = Vec::new();
         let mut last: Option<Box<Fault>> = None;
         loop {
-            let route = session.as_deref().map(|s| s.route.as_slice());
-            let chosen = match proxy.balancing.choose(no, route, &skip) {
-                Err(why) if may_wait(why, &skip) => Box::pin(proxy.wait(no, route, why)).await,
+            let asked = Asked {
+                route: session.as_deref().map(|s| s.route.as_slice()),
+                key,
+                skip: &skip,
+            };
+            let chosen = match proxy.balancing.choose_for(no, &asked) {
+                Err(why) if may_wait(why, &skip) => Box::pin(proxy.wait(no, asked, why)).await,
                 chosen => chosen,
             };
             let (member, probe) = match chosen {
@@ -48,8 +54,11 @@ impl<'a> Stage<'a> {
             };
             let mut way = proxy.way(Some(member), url.path());
             way.balanced = true;
+            let began = clock::now();
             let failed = match self.attempt(&way).await {
                 Ok(answer) => {
+                    let took = clock::now().since(began);
+                    proxy.balancing.answered_after(no, member.no, took);
                     if probe {
                         proxy.balancing.mark_connected(member.no);
                     }
@@ -58,6 +67,10 @@ impl<'a> Stage<'a> {
                 }
                 Err(failed) => failed,
             };
+            if failed.fault.kind == Kind::Timeout {
+                let took = clock::now().since(began);
+                proxy.balancing.answered_after(no, member.no, took);
+            }
             self.blame(no, member, &failed);
             // One that ignores errors stays usable, so httpd never goes on from it.
             let firm = member.params.status & status::IGNORE_ERRORS != 0 && failed.blames;
@@ -106,17 +119,40 @@ impl<'a> Stage<'a> {
             text.push(b'?');
             text.extend_from_slice(query);
         }
+        sticky::find(&params, &text, self.cookies().as_deref())
+    }
+
+    /// All Cookie lines as one.
+    fn cookies(&self) -> Option<Vec<u8>> {
         let mut lines = self.req.head.fields.get_all("Cookie");
         let first = lines.next();
-        let joined = first.map(|first| {
+        first.map(|first| {
             let mut all = first.to_vec();
             for more in lines {
                 all.extend_from_slice(b", ");
                 all.extend_from_slice(more);
             }
             all
-        });
-        sticky::find(&params, &text, joined.as_deref())
+        })
+    }
+
+    /// The hash of what `hashkey` names, when the balancer's method asks for it.
+    fn hash_key(&self, no: BalancerNo, url: &Url<'_>) -> Option<u64> {
+        if !self.proxy.balancing.wants_key(no) {
+            return None;
+        }
+        match &self.proxy.balancing.params(no).hash_key {
+            HashKey::Client => match self.req.client.ip().to_canonical() {
+                IpAddr::V4(ip) => Some(hash::of(&ip.octets())),
+                IpAddr::V6(ip) => Some(hash::of(&ip.octets())),
+            },
+            HashKey::Header(name) => self.req.head.fields.get(name).map(hash::of),
+            HashKey::Cookie(name) => {
+                let cookies = self.cookies()?;
+                sticky::in_cookie(&cookies, name.as_bytes()).map(hash::of)
+            }
+            HashKey::Path => Some(hash::of(url.path())),
+        }
     }
 
     fn set_variables(
@@ -232,13 +268,13 @@ impl Proxy {
     async fn wait(
         &self,
         no: BalancerNo,
-        route: Option<&[u8]>,
+        asked: Asked<'_>,
         mut why: NoMember,
     ) -> Result<Choice, NoMember> {
         let until = clock::now() + self.balancing.wait_limit(no);
         while clock::now() < until && why != NoMember::Nofailover {
             Timer::new(LOOK_AGAIN.min(until.since(clock::now()))).await;
-            match self.balancing.choose(no, route, &[]) {
+            match self.balancing.choose_for(no, &asked) {
                 Ok(choice) => return Ok(choice),
                 Err(now) => why = now,
             }

@@ -1,0 +1,133 @@
+//! Choosing by time (`lbmethod=byleasttime`): of two members drawn at random, the one where a request
+//! would be done earlier, by its average time to an answer and what is in flight there.
+//!
+//! Two at random rather than the best of all: children and balancers that look at the same numbers
+//! would else all run to the same member.
+
+use std::time::Duration;
+
+use super::select::Member;
+
+/// An average that nothing was added to counts half after this long: a member that was slow is
+/// tried again.
+const HALF_LIFE: Duration = Duration::from_secs(5);
+
+/// What is left of `average` (ns) after a time without answers.
+pub(super) fn decayed(average: u64, since: Duration) -> u64 {
+    let half = HALF_LIFE.as_nanos();
+    let halves = since.as_nanos() / half;
+    if halves >= 63 {
+        return 0;
+    }
+    let left = average >> halves;
+    // A straight line between one half and the next is near enough.
+    let part = (since.as_nanos() % half) * u128::from(left / 2) / half;
+    left - u64::try_from(part).unwrap_or(0)
+}
+
+/// The average with one more answer. One that comes after a pause counts more, each at least an eighth.
+pub(super) fn updated(average: u64, since: Duration, answer: u64) -> u64 {
+    if average == 0 {
+        return answer.max(1);
+    }
+    let weight = u128::from((1024 - decayed(1024, since)).max(128));
+    let sum = u128::from(average) * (1024 - weight) + u128::from(answer) * weight;
+    u64::try_from(sum / 1024).unwrap_or(u64::MAX).max(1)
+}
+
+/// The better of two of the compared members.
+pub(super) fn draw(members: &[Member], random: u64) -> Option<usize> {
+    let compared = || (0..members.len()).filter(|&i| members[i].compared);
+    let n = compared().count() as u64;
+    let first = random.checked_rem(n)?;
+    let a = compared().nth(first as usize)?;
+    if n == 1 {
+        return Some(a);
+    }
+    let second = (random >> 32) % (n - 1);
+    let second = second + u64::from(second >= first);
+    let b = compared().nth(second as usize)?;
+    Some(if costs_less(&members[b], &members[a]) {
+        b
+    } else {
+        a
+    })
+}
+
+fn costs_less(m: &Member, other: &Member) -> bool {
+    // While one has no average, what is in flight decides.
+    let known = m.latency != 0 && other.latency != 0;
+    let cost = |m: &Member, other: &Member| {
+        let time = u128::from(if known { m.latency >> 8 } else { 1 }.max(1));
+        let requests = u128::from(m.busy.min(1 << 32)) + 1;
+        time * requests * u128::from(other.load_factor.max(1).unsigned_abs().min(1 << 16))
+    };
+    cost(m, other) < cost(other, m)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shm::status::INIT;
+
+    const MS: u64 = 1_000_000;
+
+    fn members(list: &[(u64, u64, u32)]) -> Vec<Member> {
+        let member = |&(latency, busy, factor): &(u64, u64, u32)| Member {
+            latency: latency * MS,
+            busy,
+            compared: true,
+            ..Member::new(INIT, factor, 0, 0)
+        };
+        list.iter().map(member).collect()
+    }
+
+    fn counts(m: &[Member]) -> Vec<u32> {
+        let mut out = vec![0; m.len()];
+        for i in 0..6000u64 {
+            let random = super::super::hash::mix(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            out[draw(m, random).unwrap()] += 1;
+        }
+        out
+    }
+
+    #[test]
+    fn the_faster_of_two() {
+        assert_eq!(counts(&members(&[(10, 0, 100), (11, 0, 100)])), [6000, 0]);
+        // Ten times as fast, but ten times as much to do.
+        assert_eq!(counts(&members(&[(10, 10, 100), (100, 0, 100)])), [0, 6000]);
+        assert_eq!(counts(&members(&[(10, 2, 100), (10, 2, 300)])), [0, 6000]);
+        // Without an average, requests in flight decide.
+        assert_eq!(counts(&members(&[(0, 1, 100), (1, 0, 100)])), [0, 6000]);
+        assert_eq!(counts(&members(&[(7, 0, 100)])), [6000]);
+    }
+
+    #[test]
+    fn two_are_drawn_and_the_slowest_of_all_gets_nothing() {
+        let c = counts(&members(&[(1, 0, 100), (2, 0, 100), (3, 0, 100)]));
+        assert_eq!(c[2], 0);
+        // The first is in two of three pairs.
+        assert!(c[0].abs_diff(4000) < 200, "{c:?}");
+        let mut m = members(&[(1, 0, 100), (2, 0, 100), (3, 0, 100)]);
+        m[0].compared = false;
+        assert_eq!(counts(&m), [0, 6000, 0]);
+        assert_eq!(draw(&[], 1), None);
+    }
+
+    #[test]
+    fn averages_move_and_fade() {
+        let s = Duration::from_secs;
+        assert_eq!(decayed(1000, s(0)), 1000);
+        assert_eq!(decayed(1000, s(5)), 500);
+        assert_eq!(decayed(1000, s(10)), 250);
+        assert_eq!(decayed(u64::MAX, s(1 << 40)), 0);
+        assert!((700..800).contains(&decayed(1000, Duration::from_millis(2500))));
+        assert_eq!(updated(0, s(9), 7), 7);
+        assert_eq!(updated(800, s(0), 1600), 900);
+        assert_eq!(updated(800, s(5), 1600), 1200);
+        assert_eq!(updated(u64::MAX, s(0), u64::MAX), u64::MAX);
+        let mut average = 100;
+        (0..60).for_each(|_| average = updated(average, s(0), 500));
+        assert!((480..=500).contains(&average), "{average}");
+    }
+}
