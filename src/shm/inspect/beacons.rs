@@ -62,7 +62,7 @@ fn receiver(out: &mut String, s: &Snapshot, b: &BeaconInfo) {
     out.push('\n');
     let reasons = b.drops.iter().enumerate().filter(|(_, n)| **n > 0);
     for (reason, n) in reasons {
-        let _ = writeln!(out, "  {n} × {}", why(reason as u8));
+        let _ = writeln!(out, "  {n} x {}", why(reason as u8));
     }
     if b.leases.is_empty() {
         return;
