@@ -97,7 +97,8 @@ pub fn normalise_encoded(raw_path: &[u8], merge_slashes: bool) -> Result<Vec<u8>
     resolve(&out, merge_slashes, true)
 }
 
-/// The path with `;...` cut from each segment, as many backends see it; for access control.
+/// The path with `;...` cut from each segment, as many backends see it; for access control. A
+/// segment of nothing but parameters goes with its slash, as they merge slashes after cutting.
 pub fn without_parameters(decoded: &[u8]) -> Cow<'_, [u8]> {
     if !decoded.contains(&b';') {
         return Cow::Borrowed(decoded);
@@ -106,7 +107,12 @@ pub fn without_parameters(decoded: &[u8]) -> Cow<'_, [u8]> {
     let mut cutting = false;
     for &b in decoded {
         match b {
-            b'/' => cutting = false,
+            b'/' if cutting => {
+                cutting = false;
+                if out.last() == Some(&b'/') {
+                    continue;
+                }
+            }
             b';' => cutting = true,
             _ => {}
         }
@@ -115,6 +121,22 @@ pub fn without_parameters(decoded: &[u8]) -> Cow<'_, [u8]> {
         }
     }
     Cow::Owned(out)
+}
+
+/// The path as a backend may see it that takes an encoded slash for a slash and cuts parameters;
+/// for access control. `None`: the same as `path.decoded`. 400: so seen it climbs above the root.
+pub fn as_backends_see(path: &Path) -> Result<Option<Vec<u8>>, PathError> {
+    let has_slash = memchr::memchr_iter(b'%', &path.encoded)
+        .any(|at| matches!(path.encoded[at + 1..], [b'2', b'f' | b'F', ..]));
+    if has_slash {
+        let decoded = decode(&path.encoded, EncodedSlashes::On)?;
+        let resolved = resolve(&decoded, true, false)?;
+        return Ok(Some(without_parameters(&resolved).into_owned()));
+    }
+    Ok(match without_parameters(&path.decoded) {
+        Cow::Owned(cut) => Some(cut),
+        Cow::Borrowed(_) => None,
+    })
 }
 
 /// Escapes a decoded path for the request line (httpd: `ap_proxy_canonenc` for paths).

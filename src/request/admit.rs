@@ -1,13 +1,11 @@
 //! The steps of access control that a request goes through: look-ups, the rules, the second spelling.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use crate::codec::target::without_parameters;
+use crate::codec::target::{as_backends_see, without_parameters};
 use crate::config::layer::{CanonicalName, Layer};
-use crate::config::pattern::TooManySteps;
 use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::log::level;
 
@@ -16,30 +14,35 @@ use super::request::Request;
 use super::room::{Room, Routes};
 use super::say::say;
 
-/// Access control. The path is looked at twice: as it is, and without `;parameters`, which many
-/// backends cut; both must be allowed.
+/// Access control. The path is looked at twice: as it is, and as backends see it that cut
+/// `;parameters` and decode encoded slashes; both must be allowed.
 pub(super) async fn access(room: &Room, req: &mut Request) -> Result<(), Fault> {
     let layer = req.layer.clone();
     admit(room, req, &layer).await?;
-    if let Some(layer) = parameterless(&room.routes, req).map_err(steps)? {
+    if let Some(layer) = second_look(&room.routes, req)? {
         admit(room, req, &layer).await?;
     }
     Ok(())
 }
 
-/// The layer that would hold for the path without parameters, where that is another one.
-fn parameterless(routes: &Routes, req: &Request) -> Result<Option<Rc<Layer>>, TooManySteps> {
-    let Cow::Owned(path) = without_parameters(&req.path.decoded) else {
+/// The layer that would hold for the path as such backends see it, where that is another one.
+fn second_look(routes: &Routes, req: &Request) -> Result<Option<Rc<Layer>>, Fault> {
+    let seen = as_backends_see(&req.path).map_err(|e| Fault::status(e.status, e.reason))?;
+    let Some(path) = seen else {
         return Ok(None);
     };
     let server = routes.server(req.server);
     let table = routes.table(req.server);
     let (method, trace) = (&req.head.method, &routes.trace);
-    let locations = table.locations(server, &path, method, None, trace)?;
+    let locations = table
+        .locations(server, &path, method, None, trace)
+        .map_err(|e| Fault::status(500, e.to_string()))?;
     let inner = match &req.proxy_to {
         Some(target) => {
             let url = without_parameters(&target.url);
-            table.proxies(server, &url, method, None, trace)?
+            table
+                .proxies(server, &url, method, None, trace)
+                .map_err(|e| Fault::status(500, e.to_string()))?
         }
         None => req.sections.inner.clone(),
     };
@@ -104,7 +107,7 @@ pub(super) async fn look_up(room: &Room, req: &mut Request) {
 /// client had none.
 pub(super) fn without_names(routes: &Routes, req: &Request) -> Result<(), Fault> {
     let nobody = HashMap::new();
-    let second = parameterless(routes, req).map_err(steps)?;
+    let second = second_look(routes, req)?;
     for layer in std::iter::once(req.layer.clone()).chain(second) {
         if access::wanted(&layer) != Wanted::default() {
             routes
@@ -120,8 +123,4 @@ pub(super) fn without_names(routes: &Routes, req: &Request) -> Result<(), Fault>
 
 fn denied(detail: &str) -> Fault {
     Fault::new(Origin::Client, Phase::Mapping, Kind::Denied(403), detail)
-}
-
-fn steps(e: TooManySteps) -> Fault {
-    Fault::status(500, e.to_string())
 }

@@ -15,7 +15,7 @@ use super::{Answer, NoLink, RequestBody};
 use crate::body::Bytes;
 use crate::codec::http1::head::HeadError;
 use crate::config::layer::{ErrorDocument, ErrorOverride, Layer, Require, Signature};
-use crate::config::settings::{Server, TraceEnable};
+use crate::config::settings::{EncodedSlashes, Server, TraceEnable};
 use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::ids::{Generation, SlotNo};
 use crate::log::Logs;
@@ -345,4 +345,31 @@ fn denials_and_heads_that_were_no_heads() {
     let answer = drive(phases::run(&room, &mut req, &mut RequestBody::none()));
     assert_eq!((answer.head.status, answer.close), (414, true));
     assert!(!text(&answer).contains("script"));
+}
+
+#[test]
+fn denials_hold_for_what_backends_make_of_a_path() {
+    let room = room(|s| {
+        let denied = Layer {
+            require: Some(Arc::new(Require::All(false))),
+            ..Layer::default()
+        };
+        s.sections.push(location("/b/private", denied));
+        s.encoded_slashes = EncodedSlashes::NoDecode;
+    });
+    for target in [
+        "/b/private/x",
+        "/b/private;v=1/x",
+        "/b/;/private/x",
+        "/b/;a=/;/private;c/x",
+        "/b/private%2fx",
+        "/b/y%2F..%2Fprivate;v/x",
+    ] {
+        let (answer, _) = run(&room, "GET", target);
+        assert_eq!(answer.head.status, 403, "{target}");
+    }
+    for target in ["/b/;/x", "/b/x%2fprivate", "/b/privateer;x"] {
+        let (answer, _) = run(&room, "GET", target);
+        assert_eq!(answer.head.status, 200, "{target}");
+    }
 }

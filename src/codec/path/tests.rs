@@ -130,8 +130,26 @@ fn escaping() {
 fn parameters_are_cut_per_segment() {
     let cut = |p: &str| String::from_utf8(without_parameters(p.as_bytes()).into_owned()).unwrap();
     assert_eq!(cut("/private;x=1/x"), "/private/x");
-    assert_eq!(cut("/a;b;c/;d/e"), "/a//e");
+    assert_eq!(cut("/a;b;c/;d/e"), "/a/e");
+    assert_eq!(cut("/;/;a=/private;b/x"), "/private/x");
+    assert_eq!(cut("/a/;x"), "/a/");
+    assert_eq!(cut("http://h/;x/y"), "http://h/y");
     assert!(matches!(without_parameters(b"/a/b"), Cow::Borrowed(_)));
+}
+
+#[test]
+fn access_control_sees_what_a_backend_may_see() {
+    let seen = |p: &str| {
+        let path = normalise(p.as_bytes(), EncodedSlashes::NoDecode, true).unwrap();
+        as_backends_see(&path).map(|seen| seen.map(|p| String::from_utf8(p).unwrap()))
+    };
+    let private = Ok(Some("/e/private/x".to_owned()));
+    assert_eq!(seen("/e/;/private/x"), private);
+    assert_eq!(seen("/e/private%2fx"), private);
+    assert_eq!(seen("/e/y%2F..%2fprivate/x"), private);
+    assert_eq!(seen("/e/%2fprivate%3bv%2fx"), private);
+    assert_eq!(seen("/e/a%252fb%20c"), Ok(None));
+    assert_eq!(seen("/e/..%2f..%2f..%2fx").unwrap_err().status, 400);
 }
 
 #[test]
