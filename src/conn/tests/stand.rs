@@ -63,7 +63,6 @@ pub(super) fn with<F: Future<Output = ()> + 'static>(
         after: Vec::new(),
         defines: Vec::new(),
         skip_document_root: false,
-        directory: Default::default(),
         environment: Vec::new(),
     });
     let settings = match loaded.settings {
