@@ -42,7 +42,7 @@ pub fn judge(room: &Room, req: &Request, changes: bool) -> Trust {
         return Trust::Foreign("the browser says that it comes from another site (Sec-Fetch-Site)");
     }
     if let Some(origin) = fields.get("Origin")
-        && !host_of(origin).is_some_and(|h| h == own.to_ascii_lowercase())
+        && host_of(origin).is_none_or(|h| h != own.to_ascii_lowercase())
     {
         return Trust::Foreign("its Origin is another host");
     }
