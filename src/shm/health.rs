@@ -13,7 +13,7 @@ use super::record::{HealthSlot, WorkerSlot};
 use super::scoreboard::Scoreboard;
 use super::status;
 use crate::clock::{self, Mono};
-use crate::config::health::{HealthMethod, HealthParams};
+use crate::config::health::{HealthMethod, HealthParams, MAX_EXPRESSION_NAME, MAX_URI};
 
 /// A copy of a member's health slot and what belongs to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -316,4 +316,48 @@ fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, b| {
         (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+/// From a saved record: each parameter unless its configuration has changed since. `added`: the
+/// member has no configuration.
+pub(super) fn restore<'a>(
+    h: &HealthSlot,
+    added: bool,
+    number: impl Fn(&str) -> Option<u64>,
+    text: impl Fn(&str) -> Option<&'a str>,
+) {
+    let same = |key: &str, now: u64| added || number(key) == Some(now);
+    let short = |key: &str| number(key).and_then(|n| u32::try_from(n).ok());
+    let mut p = as_params(h);
+    if same("conf_hcmethod", h.conf_method.load(Relaxed).into())
+        && let Some(m) = short("hcmethod").and_then(HealthMethod::from_number)
+    {
+        p.method = m;
+    }
+    if same("conf_hcpasses", h.conf_passes.load(Relaxed).into())
+        && let Some(n) = short("hcpasses").filter(|n| *n > 0)
+    {
+        p.passes = n;
+    }
+    if same("conf_hcfails", h.conf_fails.load(Relaxed).into())
+        && let Some(n) = short("hcfails").filter(|n| *n > 0)
+    {
+        p.fails = n;
+    }
+    if same("conf_hcinterval", h.conf_interval_ms.load(Relaxed))
+        && let Some(ms) = number("hcinterval").filter(|ms| (100..=1 << 40).contains(ms))
+    {
+        p.interval = Duration::from_millis(ms);
+    }
+    if same("conf_hcuri", h.conf_uri.load(Relaxed))
+        && let Some(uri) = text("hcuri").filter(|t| t.len() <= MAX_URI)
+    {
+        p.uri = uri.to_owned();
+    }
+    if same("conf_hcexpr", h.conf_expression.load(Relaxed))
+        && let Some(name) = text("hcexpr").filter(|t| t.len() <= MAX_EXPRESSION_NAME)
+    {
+        p.expression = name.to_owned();
+    }
+    set(h, &p);
 }

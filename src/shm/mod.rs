@@ -24,6 +24,7 @@ mod members;
 mod mutex;
 mod record;
 mod rows;
+pub mod saved;
 mod scoreboard;
 mod snapshot;
 pub mod status;

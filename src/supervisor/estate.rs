@@ -14,7 +14,7 @@ use super::listeners::{self, Place, Sockets};
 use crate::config::settings::Settings;
 use crate::ids::Generation;
 use crate::log::Logs;
-use crate::shm::{Assignment, Scoreboard, ShmError};
+use crate::shm::{Assignment, Scoreboard, ShmError, saved};
 use crate::sys::fork;
 use crate::sys::nudge::Nudge;
 use crate::sys::privilege::{self, Choice};
@@ -42,6 +42,8 @@ pub struct Estate {
     pub board: Rc<Scoreboard>,
     /// Its rows.
     pub assignment: Rc<Assignment>,
+    /// What was worth telling of the state that BalancerPersist kept: whether it is a warning, text.
+    pub restored: Vec<(bool, String)>,
     /// One for each child, so that one can ask another to accept.
     pub nudges: Rc<[Nudge]>,
     /// The children's end of the life line.
@@ -60,6 +62,8 @@ pub struct Before<'a> {
     pub patience: Duration,
     /// Where the table is.
     pub table: &'a Path,
+    /// What is known of balancers is dropped (HUP), but for what BalancerPersist keeps.
+    pub drop_state: bool,
 }
 
 impl Estate {
@@ -83,7 +87,12 @@ impl Estate {
         let beacons = beacons::bind(&settings, before.serving, before.patience);
         let logs = Rc::new(Logs::open(&settings)?);
         let children = children(&settings);
-        let (board, assignment) = table(&settings, generation, children, before)?;
+        let (board, assignment, fresh) = table(&settings, generation, children, before)?;
+        let mut restored = Vec::new();
+        if fresh && saved::wanted(&settings) {
+            let path = saved::path_for(before.table);
+            restored = board.restore(&settings, &assignment, &path);
+        }
         let (life, lifeline) = fork::pipe(true).map_err(|error| StartError::System {
             what: "make a pipe",
             error,
@@ -105,6 +114,7 @@ impl Estate {
             logs,
             board,
             assignment: Rc::new(assignment),
+            restored,
             life,
             lifeline,
         })
@@ -143,27 +153,28 @@ pub fn cpus() -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
 
-/// The serving generation's table with rows for this one, or a new or larger one.
+/// The serving generation's table with rows for this one, or a new or larger one. True: it is new,
+/// and nothing was carried over into it.
 fn table(
     settings: &Settings,
     generation: Generation,
     children: u16,
     before: &Before<'_>,
-) -> Result<(Rc<Scoreboard>, Assignment), ShmError> {
+) -> Result<(Rc<Scoreboard>, Assignment, bool), ShmError> {
     let path = before.table;
     let fresh = || {
         let board = Scoreboard::create(path, settings, children, generation)?;
         board.survive_bus_errors()?;
         let rows = board.assign(settings, generation)?;
-        Ok((board, rows))
+        Ok((board, rows, true))
     };
-    let Some(serving) = before.serving else {
+    let Some(serving) = before.serving.filter(|_| !before.drop_state) else {
         return fresh();
     };
     let board = &serving.board;
     let shared = if board.free_slots() >= usize::from(children) {
         match board.assign(settings, generation) {
-            Ok(rows) => Some((board.clone(), rows)),
+            Ok(rows) => Some((board.clone(), rows, false)),
             Err(ShmError::Full { .. }) => None,
             Err(e) => return Err(e),
         }
@@ -180,7 +191,7 @@ fn table(
     let board = board.grown(path, settings, children, generation)?;
     board.survive_bus_errors()?;
     let rows = board.assign(settings, generation)?;
-    Ok((board, rows))
+    Ok((board, rows, false))
 }
 
 /// Run-time directories below places of our own are made when they are missing (`/run` is empty

@@ -12,6 +12,19 @@ pub fn say_all(estate: &Estate, before: Option<&Estate>) {
     for note in settings.notes.iter().filter(|n| !known(n)) {
         say(note);
     }
+    for (warning, text) in &estate.restored {
+        if *warning {
+            ::log::warn!(target: "proxy_balancer", "{text}");
+        } else {
+            ::log::info!(target: "proxy_balancer", "{text}");
+        }
+    }
+    for member in estate.assignment.dropped() {
+        ::log::warn!(
+            target: "proxy_balancer",
+            "{member}, which was added at run time, is gone: growth= is smaller now"
+        );
+    }
     let same = before.is_some_and(|b| {
         b.children == estate.children
             && b.identity == estate.identity

@@ -21,7 +21,7 @@ use crate::config::build::{self, Invocation};
 use crate::config::settings::Settings;
 use crate::ids::{ChildNo, Generation, SlotNo};
 use crate::log;
-use crate::shm::TableLock;
+use crate::shm::{TableLock, saved};
 use crate::sys::fork::{self, Forked};
 use crate::sys::pidfile::PidFile;
 use crate::sys::signal::{self, Received, Signal, Signals};
@@ -100,6 +100,7 @@ impl Supervisor {
             places: Vec::new(),
             patience,
             table: &table_path,
+            drop_state: false,
         };
         let prepare = || {
             let lock = TableLock::take(&table_path)?;
@@ -254,7 +255,7 @@ impl Supervisor {
     /// Does one thing; `Err` ends the loop.
     fn act(&mut self, action: Action) -> Result<Option<Event>, Ending> {
         match action {
-            Action::Load(_) => return Ok(Some(self.reload())),
+            Action::Load(ask) => return Ok(Some(self.reload(ask))),
             Action::Fork(generation, no) => return self.fork(generation, no).map(Some),
             Action::Signal(pid, what) => {
                 // It may be dead already and not reaped.
@@ -295,7 +296,7 @@ impl Supervisor {
     }
 
     /// Reads the configuration and prepares the next generation.
-    fn reload(&mut self) -> Event {
+    fn reload(&mut self, ask: Ask) -> Event {
         let mut loaded = build::load(&self.invocation);
         let settings = match loaded.settings.take() {
             Some(settings) => Rc::new(settings),
@@ -314,6 +315,9 @@ impl Supervisor {
                 }
             }
         };
+        if ask == Ask::Restart {
+            self.save();
+        }
         let changed = notes::changed(&self.estates[0], &settings);
         let generation = Generation(self.next_generation);
         let serving = self.state.serving().map(|f| f.no);
@@ -322,6 +326,7 @@ impl Supervisor {
             places: self.estates.iter().flat_map(|e| e.places.clone()).collect(),
             patience: Duration::ZERO,
             table: &self.table_path,
+            drop_state: ask == Ask::Restart,
         };
         match Estate::prepare(settings, generation, &before) {
             Ok(estate) => {
@@ -460,11 +465,32 @@ impl Supervisor {
         }
     }
 
+    /// BalancerPersist: writes what was changed at run time.
+    fn save(&self) {
+        let serving = self.state.serving().and_then(|f| self.estate(f.no));
+        let Some(e) = serving.or(self.estates.last()) else {
+            return;
+        };
+        // A table that was cut says nothing.
+        if !saved::wanted(&e.settings) || e.board.damaged() {
+            return;
+        }
+        let path = saved::path_for(&self.table_path);
+        if let Err(error) = e.board.save(&e.settings, &e.assignment, &path) {
+            ::log::error!(
+                target: "proxy_balancer",
+                "could not save the balancers' state (BalancerPersist) to {}: {error}",
+                path.display()
+            );
+        }
+    }
+
     /// Frees pid file and table for another instance.
     pub(super) fn let_go(&mut self) {
         let Some(pid_file) = self.pid_file.take() else {
             return;
         };
+        self.save();
         if let Some(e) = self.estates.last() {
             e.board.remove();
             let lock = super::child::watchdog_path(&e.settings.process.scoreboard_file);

@@ -140,11 +140,9 @@ pub fn balancer_growth(_: &mut Build, args: &Args) -> Result<(), String> {
         .ok_or_else(|| "BalancerGrowth must be between 0 and 1000".into())
 }
 
-/// `BalancerPersist On|Off`: the scoreboard file carries members' state over restarts anyway.
+/// `BalancerPersist On|Off`
 pub fn balancer_persist(b: &mut Build, args: &Args) -> Result<(), String> {
-    if args.flag() {
-        b.warn("BalancerPersist On: members' state is carried over restarts, but not over a stop, in this version of muster");
-    }
+    b.server().proxy.persist = Some(args.flag());
     Ok(())
 }
 
