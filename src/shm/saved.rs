@@ -87,7 +87,7 @@ impl Scoreboard {
                 if let (Some(w), Some(h)) = (self.table.worker(row), self.table.health(row))
                     && w.used.load(Relaxed) == USED
                 {
-                    let traffic = self.traffic(row, w);
+                    let traffic = self.bytes_of(row, w);
                     write_member(&mut out, &server, &b.name, w, h, traffic);
                 }
             }
@@ -180,7 +180,7 @@ impl Scoreboard {
         told
     }
 
-    fn traffic(&self, row: usize, w: &WorkerSlot) -> (u64, u64) {
+    fn bytes_of(&self, row: usize, w: &WorkerSlot) -> (u64, u64) {
         let all = (0..self.table.layout().counts.slots).filter_map(|s| self.table.cell(s, row));
         let past = (w.past_sent.load(Relaxed), w.past_received.load(Relaxed));
         all.fold(past, |(sent, received), c| {
