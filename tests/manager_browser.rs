@@ -3,7 +3,6 @@
 
 mod common;
 
-use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +10,7 @@ use std::time::Duration;
 
 use common::server::free_port;
 use common::wait::wait_for;
-use common::{Backend, Server, get};
+use common::{Backend, Client, Server, get};
 use serde_json::{Value, json};
 
 /// A browser under remote control.
@@ -82,20 +81,17 @@ impl Browser {
         } else {
             String::new()
         };
-        let mut s = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        s.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        write!(
-            s,
-            "{method} {path} HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        // It keeps connections open whatever it is told.
+        let mut c = Client::connect(self.port);
+        c.set_patience(Duration::from_secs(60));
+        c.send(format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             self.port,
             body.len()
-        )
+        ))
         .unwrap();
-        let mut text = Vec::new();
-        s.read_to_end(&mut text).unwrap();
-        let text = String::from_utf8_lossy(&text);
-        let body = text.split_once("\r\n\r\n").map_or("", |(_, b)| b);
-        let v: Value = serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let text = c.response(method).unwrap().text();
+        let v: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
         v["value"].clone()
     }
 
