@@ -2,10 +2,12 @@
 //! `NAME.expect`. In the latter `@` stands for the folder. `BLESS=1` writes it anew.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use muster::config::build::{Invocation, Loaded, load};
 use muster::config::diagnostic::note_line;
+use muster::config::registry;
 use muster::config::settings::Note;
 
 fn folder() -> PathBuf {
@@ -93,4 +95,54 @@ fn a_main_file_that_is_not_there_is_named() {
         load(&invocation).complaint_lines("muster"),
         ["muster: Could not open configuration file /nowhere/x.conf: No such file or directory"]
     );
+}
+
+/// The README's examples of configuration are taken as they stand.
+#[test]
+fn the_readmes_configurations_have_no_fault() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let mut blocks: Vec<String> = vec![String::new()];
+    for line in readme.lines() {
+        match line.strip_prefix("    ") {
+            Some(code) => blocks.last_mut().unwrap().push_str(&format!("{code}\n")),
+            None => blocks.push(String::new()),
+        }
+    }
+    let is_configuration = |block: &String| {
+        let mut lines = block.lines().filter(|l| !l.starts_with('#'));
+        let word = lines.next().and_then(|l| l.split_whitespace().next());
+        word.is_some_and(|w| match w.strip_prefix('<') {
+            Some(section) => registry::find(section, true).is_some(),
+            None => registry::find(w, false).is_some(),
+        })
+    };
+    blocks.retain(is_configuration);
+    assert!(blocks.len() >= 4, "{blocks:#?}");
+    let file = std::env::temp_dir().join(format!("muster-readme-{}.conf", std::process::id()));
+    let key = file.with_extension("key");
+    fs::write(&key, "a secret of at least thirty-two bytes\n").unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    for block in blocks {
+        let block = block.replace("/etc/muster/beacon.key", &key.to_string_lossy());
+        fs::write(&file, &block).unwrap();
+        let loaded = load(&Invocation {
+            program: "muster".into(),
+            server_root: Some("/tmp".into()),
+            file: Some(file.clone()),
+            ..Invocation::default()
+        });
+        // The directory of logs is made first.
+        let made = |text: &str| text.contains("/var/log/muster");
+        let lines: Vec<_> = loaded
+            .complaints
+            .iter()
+            .map(|c| c.text.as_str())
+            .filter(|t| !made(t) && !t.starts_with("AH00014"))
+            .collect();
+        assert!(lines.is_empty(), "{block}\n{lines:#?}");
+    }
+    for file in [file, key] {
+        let _ = fs::remove_file(file);
+    }
 }
