@@ -150,7 +150,8 @@ fn lower_rooms_never_import_upper_ones() {
 fn unsafe_stands_only_where_it_may() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        let code = code(&text);
+        // A word of Content-Security-Policy is none of Rust's.
+        let code = code(&text).replace("'unsafe-inline'", "");
         let words = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let count = words.filter(|w| *w == "unsafe").count();
         if count > 0 && !UNSAFE.contains(&room.as_str()) {
