@@ -298,6 +298,7 @@ fn every_field_of_a_balancer() {
         ("X", "y")
     );
     assert!(!set("b_ss=-").sticky_cookie.contains('X'));
+    assert_eq!(set("b_lbm=bybusyness").lbmethod, "bybusyness");
     assert_eq!(set("b_lbm=byrequests").lbmethod, "byrequests");
     assert_eq!(s.member(0).lbstatus, 0);
 }
