@@ -209,6 +209,106 @@ fn a_slow_member_gets_less() {
 }
 
 #[test]
+fn further_tries_keep_to_their_budget() {
+    let (x, y) = (free_port(), free_port());
+    let tried = |set: &str, requests: usize| -> u64 {
+        let server = Server::start(&balancer(set, &[(x, "retry=0"), (y, "retry=0")]));
+        for _ in 0..requests {
+            assert_eq!(get(server.port, "/").unwrap().status, 503);
+        }
+        assert_level(&server);
+        members(&server).iter().map(|m| m.elected).sum()
+    };
+    assert_eq!(tried("retrybudget=0", 5), 5);
+    // A quiet proxy tries everybody; of many requests in ten seconds a hundred tries are free.
+    assert_eq!(tried("", 20), 40);
+    assert_eq!(tried("", 150), 250);
+    assert_eq!(tried("retrybudget=100", 150), 300);
+}
+
+#[test]
+fn the_route_cookie_is_set() {
+    let a = Backend::start("a");
+    let b = Backend::start("b");
+    let set = "stickycookie=ROUTE";
+    let conf = |params: &str| {
+        let first = format!("route=ra {params}");
+        balancer(set, &[(a.port, &first), (b.port, "route=rb")])
+    };
+    let ask = |server: &Server, cookie: &str| {
+        let mut client = Client::connect(server.port);
+        let cookie = match cookie {
+            "" => String::new(),
+            c => format!("Cookie: {c}\r\n"),
+        };
+        let head =
+            format!("GET / HTTP/1.1\r\nHost: localhost\r\n{cookie}Connection: close\r\n\r\n");
+        client.send(head).unwrap();
+        let r = client.response("GET").unwrap();
+        let set = r.field("Set-Cookie").unwrap_or_default().to_string();
+        (r.text().remove(0), set)
+    };
+    let of = |route: &str| format!("ROUTE=.{route}; Path=/; HttpOnly; SameSite=Lax");
+    let server = Server::start(&conf(""));
+    assert_eq!(ask(&server, ""), ('a', of("ra")));
+    assert_eq!(ask(&server, ""), ('b', of("rb")));
+    for _ in 0..3 {
+        assert_eq!(ask(&server, "x=1; ROUTE=.rb"), ('b', String::new()));
+        assert_eq!(ask(&server, "ROUTE=.ra"), ('a', String::new()));
+    }
+    // A member that is gone, and a route that nobody has: the cookie of the one that answered.
+    assert_eq!(ask(&server, "ROUTE=.gone").1.len(), of("ra").len());
+    let server = Server::start(&conf("status=+D"));
+    assert_eq!(ask(&server, "ROUTE=.ra"), ('b', of("rb")));
+}
+
+/// What the client sees of a member's troubles, and when the member leaves and returns.
+#[test]
+fn members_in_trouble() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
+    let trouble = Arc::new(AtomicU8::new(0));
+    let own = trouble.clone();
+    let a = Backend::with(move |_| match own.load(SeqCst) {
+        1 => Reply::RawThenHang(Vec::new()),
+        2 => Reply::Raw(b"HTTP/1.1 503 Busy\r\nContent-Length: 1\r\n\r\na".to_vec()),
+        3 => Reply::Reset,
+        _ => Reply::Text("a".into()),
+    });
+    let b = Backend::start("b");
+    let run = |set: &str, kind: u8| {
+        trouble.store(0, SeqCst);
+        let members_of = [(a.port, "timeout=1 retry=1 route=ra"), (b.port, "route=rb")];
+        let server = Server::start(&balancer(&format!("stickysession=S {set}"), &members_of));
+        let ask = |server: &Server| {
+            let mut client = Client::connect(server.port);
+            let head = "POST / HTTP/1.1\r\nHost: localhost\r\nCookie: S=.ra\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
+            client.send(head).unwrap();
+            let r = client.response("POST").unwrap();
+            (r.status, r.text().chars().next().unwrap_or('!'))
+        };
+        assert_eq!(ask(&server), (200, 'a'));
+        trouble.store(kind, SeqCst);
+        let seen = ask(&server).0;
+        let state = status::text(members(&server)[0].status);
+        if state == "Init Err " {
+            assert_eq!(ask(&server), (200, 'b'), "its sessions go elsewhere");
+        }
+        trouble.store(0, SeqCst);
+        eventually("it is back", || ask(&server) == (200, 'a'));
+        assert_eq!(status::text(members(&server)[0].status), "Init Ok ");
+        assert_level(&server);
+        (seen, state)
+    };
+    let (well, ill) = ("Init Ok ".to_string(), "Init Err ".to_string());
+    assert_eq!(run("", 1), (504, well.clone()));
+    assert_eq!(run("failontimeout=On", 1), (504, ill.clone()));
+    assert_eq!(run("", 2), (503, well.clone()));
+    assert_eq!(run("failonstatus=503", 2), (503, ill));
+    assert_eq!(run("", 3), (502, well));
+}
+
+#[test]
 fn a_dead_member_costs_nobody_a_request() {
     let a = Backend::start("a");
     let b = Backend::start("b");

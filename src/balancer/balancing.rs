@@ -20,6 +20,9 @@ use crate::shm::{
 /// A heartbeat that is older does not count.
 const HEARTBEAT_GOOD_FOR: Duration = Duration::from_secs(10);
 
+/// Further tries that a balancer may make in the last ten seconds whatever its requests.
+const ALWAYS_TRIED: u64 = 100;
+
 /// How long a choice waits for a balancer's lock, once; after that it only tries until it had it
 /// again, and chooses without it meanwhile.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -446,6 +449,9 @@ impl Balancing {
             } else {
                 offer(&state, now, limit)
             };
+            if state.recovered != Mono(0) && !state.slow_start.is_zero() {
+                m.start_slowly(now.since(state.recovered), state.slow_start);
+            }
             m.hash = list.hashes[i];
             if method.needs_busy() {
                 m.busy = self.board.busy(row);
@@ -574,6 +580,27 @@ impl Balancing {
             self.catch_up(local);
             local.method.get().needs_key()
         })
+    }
+
+    /// A request comes to the balancer: for the budget of further tries.
+    pub fn count_request(&self, balancer: BalancerNo) {
+        if let Some(local) = self.balancers.get(balancer.index()) {
+            self.board.count_try(local.row, clock::now(), false);
+        }
+    }
+
+    /// Whether a request may go on to another member (`retrybudget`); counts it when it may.
+    pub fn may_try_again(&self, balancer: BalancerNo) -> bool {
+        let Some(local) = self.balancers.get(balancer.index()) else {
+            return false;
+        };
+        let now = clock::now();
+        let (requests, further) = self.board.tries(local.row, now);
+        let may = within_budget(self.params(balancer).retry_budget, requests, further);
+        if may {
+            self.board.count_try(local.row, now, true);
+        }
+        may
     }
 
     /// How many further tries a request has: `maxattempts`, else members − 1.
@@ -794,6 +821,13 @@ fn decide(
     }
     let index = select::select(method, members, ask).ok_or(NoMember::AllInError)?;
     Ok((index, false))
+}
+
+/// Whether one more of `further` tries of `requests` keeps to their greatest part. A few are always
+/// allowed, so that a quiet proxy gets around a dead member.
+fn within_budget(percent: u8, requests: u64, further: u64) -> bool {
+    let (percent, next) = (u64::from(percent), further + 1);
+    percent > 0 && (next <= ALWAYS_TRIED || next * 100 <= (requests + next) * percent)
 }
 
 /// The retry rule (spec: balancer 9.2), without its step.

@@ -465,3 +465,88 @@ fn a_scribbled_table_ends_nobody() {
     assert!(s.board.slots().count() <= 16);
     s.board.release_slot(s.slot);
 }
+
+#[test]
+fn a_member_that_recovers_starts_slowly() {
+    let mut members = two(0);
+    members[1].1.slow_start = Duration::from_secs(3600);
+    let s = site(BalancerParams::default(), &members);
+    assert_eq!(s.picks(4, None), "abab", "at the start all have their part");
+    s.balancing.mark_error(WorkerNo(1));
+    wait(|| {
+        let choice = s.balancing.choose(C, Some(b"rb"), &[]).ok();
+        choice.is_some_and(|c| c.worker.0 == 1 && s.balancing.mark_connected(c.worker))
+    });
+    let picks = s.picks(90, None);
+    assert!(picks.matches('b').count() <= 2, "{picks}");
+    assert_eq!(s.picks(2, Some("rb")), "bb", "its sessions stay with it");
+    assert_eq!(s.lbstatus().iter().sum::<i64>(), 0);
+}
+
+#[test]
+fn the_budget_of_further_tries() {
+    assert!(within_budget(20, 0, ALWAYS_TRIED - 1));
+    assert!(!within_budget(20, 0, ALWAYS_TRIED));
+    assert!(within_budget(20, 800, 199) && !within_budget(20, 800, 200));
+    assert!(!within_budget(0, 1_000_000, 0) && within_budget(100, 0, 1_000_000));
+    let s = site(BalancerParams::default(), &two(0));
+    let row = s.balancing.balancer_row(C).unwrap();
+    let second = |n: u64| Mono(n * 1_000_000_000);
+    for n in 100..120 {
+        (0..7).for_each(|_| s.board.count_try(row, second(n), false));
+        (0..n - 99).for_each(|_| s.board.count_try(row, second(n), true));
+    }
+    assert_eq!(s.board.tries(row, second(119)), (70, (11..=20).sum()));
+    assert_eq!(s.board.tries(row, second(124)), (35, (16..=20).sum()));
+    assert_eq!(s.board.tries(row, second(129)), (0, 0));
+    assert_eq!(
+        s.board.tries(row, second(119 + (1 << 25))),
+        (70, (11..=20).sum()),
+        "24 bits"
+    );
+    for _ in 0..ALWAYS_TRIED {
+        assert!(s.balancing.may_try_again(C));
+    }
+    assert!(!s.balancing.may_try_again(C));
+}
+
+#[test]
+fn changes_by_hand_are_seen_at_the_next_choice() {
+    let s = site(BalancerParams::default(), &two(60_000));
+    let row = s.balancing.balancer_row(C).unwrap();
+    let rows: Vec<_> = s
+        .balancing
+        .rows(C)
+        .into_iter()
+        .map(|(_, row)| row)
+        .collect();
+    assert!(s.balancing.live(C).sticky.is_none());
+    let edit = crate::shm::BalancerEdit {
+        lbmethod: Some("byhash".into()),
+        timeout: Some(Duration::from_secs(7)),
+        max_attempts: Some(9),
+        no_failover: Some(true),
+        sticky: Some(("SID".into(), "sid".into())),
+    };
+    s.board.edit(row, &rows, None, &edit).unwrap();
+    assert_eq!(s.balancing.wait_limit(C), Duration::from_secs(7));
+    assert_eq!(s.balancing.max_attempts(C), 9);
+    assert!(s.balancing.wants_key(C));
+    assert_eq!(
+        s.balancing.live(C).sticky,
+        Some(("SID".into(), "sid".into()))
+    );
+    s.balancing.mark_error(WorkerNo(0));
+    let refused = s.balancing.choose(C, Some(b"ra"), &[]);
+    assert_eq!(refused.err(), Some(NoMember::Nofailover));
+    // A key leads to the same member, others to others.
+    let pick = |key: u64| {
+        let asked = Asked {
+            key: Some(hash::of(&key.to_ne_bytes())),
+            ..Asked::default()
+        };
+        s.balancing.choose_for(C, &asked).ok().unwrap().worker
+    };
+    s.balancing.mark_connected(WorkerNo(0));
+    assert!((0..50).all(|k| pick(k) == pick(k)));
+}

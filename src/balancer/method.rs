@@ -84,7 +84,16 @@ impl LbMethod for ByBusyness {
     }
 
     fn better(&self, member: &Member, best: &Member) -> bool {
-        let (own, other) = (member.busy, best.busy);
+        // Load factors do not count, but a member that starts slowly is as busy as it would be with
+        // all of its factor.
+        let cost = |m: &Member, other: &Member| {
+            [m.full_factor, other.load_factor]
+                .into_iter()
+                .fold(u128::from(m.busy) + 1, |cost, factor| {
+                    cost.saturating_mul(factor.max(1).unsigned_abs().into())
+                })
+        };
+        let (own, other) = (cost(member, best), cost(best, member));
         own < other || own == other && member.lbstatus > best.lbstatus
     }
 }

@@ -1,5 +1,7 @@
 //! Which member is chosen (spec: balancer 6 and 8), on plain values: no table, no clock, no lock.
 
+use std::time::Duration;
+
 use super::method::LbMethod;
 use crate::shm::{Routes, status};
 
@@ -12,6 +14,8 @@ pub struct Member {
     pub offer: Offer,
     /// `loadfactor` × 100.
     pub load_factor: i64,
+    /// The same when it is not starting slowly.
+    pub full_factor: i64,
     /// `lbset`.
     pub lbset: u32,
     /// `lbstatus`, with what this choice has added.
@@ -68,9 +72,20 @@ impl Member {
                 Offer::No
             },
             load_factor: i64::from(load_factor),
+            full_factor: i64::from(load_factor),
             lbset,
             lbstatus,
             ..Member::default()
+        }
+    }
+
+    /// The part of its load factor that a member has which became usable again `since` ago, growing
+    /// from nothing over `slow_start`.
+    pub(super) fn start_slowly(&mut self, since: Duration, slow_start: Duration) {
+        if since < slow_start {
+            let part = self.full_factor.unsigned_abs() as u128 * since.as_nanos();
+            let part = part / slow_start.as_nanos().max(1);
+            self.load_factor = i64::try_from(part).unwrap_or(i64::MAX).max(1);
         }
     }
 

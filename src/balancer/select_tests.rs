@@ -406,3 +406,27 @@ fn methods_that_draw_keep_to_sets_and_reserves() {
         }
     }
 }
+
+#[test]
+fn a_recovered_member_starts_slowly() {
+    let second = std::time::Duration::from_secs(1);
+    let warm = |tenths: u32| {
+        let mut m = members(&[200, 200]);
+        m[1].start_slowly(second * tenths, second * 10);
+        m
+    };
+    assert_eq!(warm(5)[1].load_factor, 100);
+    assert_eq!(warm(10)[1].load_factor, 200);
+    assert_eq!(warm(0)[1].load_factor, 1);
+    let count = |picks: String| picks.matches('b').count();
+    assert_eq!(count(run(&mut warm(1), 110).0), 10);
+    assert_eq!(count(run(&mut warm(5), 120).0), 40);
+    assert_eq!(count(run(&mut warm(10), 120).0), 60);
+    // By busyness it gets one request for ten that stay with the other.
+    let stays = |m: &mut Member| m.busy += 1;
+    let (picks, ..) = run_by("bybusyness", &mut warm(1), 44, stays);
+    assert_eq!(picks.find('b'), Some(9), "{picks}");
+    assert_eq!(count(picks), 4);
+    let moves = |m: &mut Member| m.traffic += 100;
+    assert_eq!(count(run_by("bytraffic", &mut warm(1), 110, moves).0), 10);
+}

@@ -550,6 +550,11 @@ pub struct BalancerParams {
     pub nonce: Option<String>,
     /// `growth`.
     pub growth: u16,
+    /// `retrybudget`: the greatest part, in hundredths, of all requests to members that further tries
+    /// of the same requests may be; 0 to 100.
+    pub retry_budget: u8,
+    /// `stickycookie`: muster sets the route cookie of this name itself.
+    pub sticky_cookie: Option<String>,
 }
 
 /// What of a request tells its member with `lbmethod=byhash`.
@@ -581,6 +586,8 @@ impl Default for BalancerParams {
             force_recovery: true,
             nonce: None,
             growth: 0,
+            retry_budget: 20,
+            sticky_cookie: None,
         }
     }
 }
@@ -657,6 +664,8 @@ pub struct WorkerParams {
     pub receive_buffer: u32,
     /// `responsefieldsize`.
     pub response_field: usize,
+    /// `slowstart`: how long a member that has recovered takes to its full load factor; zero: none.
+    pub slow_start: Duration,
     /// `hcmethod` and its kin.
     pub health: HealthParams,
     /// The parameters that were written, for messages about sharing and for merging at restarts.
@@ -686,6 +695,7 @@ impl Default for WorkerParams {
             io_buffer: 8192,
             receive_buffer: 0,
             response_field: 8192,
+            slow_start: Duration::ZERO,
             health: HealthParams::default(),
             written: Vec::new(),
         }

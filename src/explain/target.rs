@@ -187,6 +187,12 @@ fn balancer_parameters(b: &Balancer) -> String {
     if let Some((cookie, parameter)) = &p.sticky {
         out.push(format!("stickysession={cookie}|{parameter}"));
     }
+    if let Some(cookie) = &p.sticky_cookie {
+        out.push(format!("stickycookie={cookie}"));
+    }
+    if p.retry_budget != 20 {
+        out.push(format!("retrybudget={}", p.retry_budget));
+    }
     if p.no_failover {
         out.push("nofailover=On".into());
     }

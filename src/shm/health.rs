@@ -148,8 +148,12 @@ impl Scoreboard {
         match step {
             HealthStep::Stay => {}
             HealthStep::Enable => {
-                w.status
-                    .fetch_and(!(status::HEALTH_FAILED | status::ERROR), Release);
+                let failed = status::HEALTH_FAILED | status::ERROR;
+                if w.status.load(Relaxed) & failed != 0 {
+                    // Before the bits, so that whoever sees it usable sees the time.
+                    w.recovered.store(now.0, Relaxed);
+                }
+                w.status.fetch_and(!failed, Release);
             }
             HealthStep::Disable => {
                 w.status.fetch_or(status::HEALTH_FAILED, Release);

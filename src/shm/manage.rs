@@ -150,6 +150,9 @@ impl Scoreboard {
                 self.set_health(row, health);
             }
             reset = !status::usable(before) && status::usable(slot.status.load(Relaxed));
+            if reset {
+                slot.recovered.store(clock::now().0, Relaxed);
+            }
         }
         reset |= edit_balancer(held.slot, own);
         if reset {

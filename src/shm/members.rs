@@ -6,14 +6,18 @@ use std::sync::atomic::fence;
 use std::time::Duration;
 
 use super::assign::{BalancerRow, WorkerRow};
+use super::layout::TRY_SECONDS;
 use super::mutex::{Guard, Locked};
 use super::record::{
     BalancerSlot, Cell, FLAG_FORCE_RECOVERY, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, WorkerSlot,
 };
 use super::scoreboard::Scoreboard;
 use super::status;
-use crate::clock::Mono;
+use crate::clock::{self, Mono};
 use crate::ids::{Generation, SlotNo};
+
+/// The bits of a count of tries.
+const TRIES_MASK: u64 = 0xf_ffff;
 
 /// A copy of a member's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +36,10 @@ pub struct MemberState {
     pub retry: Duration,
     /// When a request began to try it after an error.
     pub probe_since: Mono,
+    /// When it last became usable again; zero: never.
+    pub recovered: Mono,
+    /// `slowstart`.
+    pub slow_start: Duration,
 }
 
 /// A copy of a member's routes.
@@ -205,6 +213,8 @@ impl Scoreboard {
             error_time: Mono(w.error_time.load(Relaxed)),
             retry: Duration::from_millis(w.retry_ms.load(Relaxed)),
             probe_since: Mono(w.probe_since.load(Relaxed)),
+            recovered: Mono(w.recovered.load(Relaxed)),
+            slow_start: Duration::from_millis(w.slow_start_ms.load(Relaxed)),
         }
     }
 
@@ -327,6 +337,7 @@ impl Scoreboard {
         }
         if w.error_time.load(Relaxed) != 0 {
             w.error_time.store(0, Relaxed);
+            w.recovered.store(clock::now().0, Relaxed);
         }
         if w.retries.load(Relaxed) != 0 {
             w.retries.store(0, Relaxed);
@@ -363,6 +374,42 @@ impl Scoreboard {
             w.latency.store(average, Relaxed);
             w.latency_at.store(now.0, Relaxed);
         }
+    }
+
+    /// Counts a request, or a further try of one.
+    pub fn count_try(&self, row: BalancerRow, now: Mono, further: bool) {
+        let Some(b) = self.table.balancer(usize::from(row.0)) else {
+            return;
+        };
+        let second = now.0 / 1_000_000_000;
+        let bucket = &b.tries[(second % TRY_SECONDS as u64) as usize];
+        let _ = bucket.fetch_update(Relaxed, Relaxed, |word| {
+            let own = word >> 40 == second & 0xff_ffff;
+            let word = if own { word } else { second << 40 };
+            let (shift, one) = if further { (0, 1) } else { (20, 1 << 20) };
+            // A full count stays: it must not run into its neighbour.
+            let full = (word >> shift) & TRIES_MASK == TRIES_MASK;
+            Some(if full { word } else { word + one })
+        });
+    }
+
+    /// Requests of the last seconds, and further tries of them.
+    pub fn tries(&self, row: BalancerRow, now: Mono) -> (u64, u64) {
+        let Some(b) = self.table.balancer(usize::from(row.0)) else {
+            return (0, 0);
+        };
+        let second = now.0 / 1_000_000_000;
+        let words = b.tries.iter().map(|word| word.load(Relaxed));
+        let recent = words.filter(|word| {
+            let age = second.wrapping_sub(word >> 40) & 0xff_ffff;
+            *word != 0 && age < TRY_SECONDS as u64
+        });
+        recent.fold((0, 0), |(first, further), word| {
+            (
+                first + ((word >> 20) & TRIES_MASK),
+                further + (word & TRIES_MASK),
+            )
+        })
     }
 
     /// For tests: stops this process (SIGSTOP) where it is.

@@ -170,6 +170,7 @@ pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>) {
         slot.conf_retry_ms.store(retry, Relaxed);
         slot.retry_ms.store(retry, Relaxed);
     }
+    slot.slow_start_ms.store(millis(p.slow_start), Relaxed);
     slot.seq.write(|| {
         slot.name.set(w.name.as_bytes());
         slot.server.set(place.server.as_bytes());
@@ -302,6 +303,7 @@ pub(super) fn clear_worker(table: &Table, row: usize, slot: &WorkerSlot) {
         &slot.latency,
         &slot.latency_at,
         &slot.recovered,
+        &slot.slow_start_ms,
     ]
     .into_iter()
     .chain(&slot.history)

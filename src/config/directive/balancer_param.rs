@@ -14,9 +14,11 @@ pub const METHODS: [&str; 6] = [
 ];
 
 /// The keys of balancers, for messages about workers.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 14] = [
     "lbmethod",
     "hashkey",
+    "retrybudget",
+    "stickycookie",
     "stickysession",
     "stickysessionsep",
     "scolonpathdelim",
@@ -53,6 +55,17 @@ pub fn set(
 fn apply(p: &mut BalancerParams, key: &str, value: &str) -> Result<(), String> {
     match key {
         "lbmethod" => p.lbmethod = method(value)?,
+        "retrybudget" => {
+            p.retry_budget = number(value)
+                .filter(|n| *n <= 100)
+                .ok_or("retrybudget must be between 0 and 100")?;
+        }
+        "stickycookie" => {
+            if !is_token(value) || value.len() > MAX_STICKY {
+                return Err("stickycookie must be a cookie's name of 1 to 63 characters".into());
+            }
+            p.sticky_cookie = Some(value.to_string());
+        }
         "hashkey" => p.hash_key = hash_key(value)?,
         "stickysession" => p.sticky = Some(sticky(value)?),
         "stickysessionsep" => {
@@ -120,19 +133,20 @@ fn method(value: &str) -> Result<String, String> {
     Err(format!("unknown lbmethod; there is {list}"))
 }
 
+/// What a field's or a cookie's name may be (RFC 9110 5.6.2).
+fn is_token(name: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !name.is_empty() && name.bytes().all(allowed)
+}
+
 fn hash_key(value: &str) -> Result<HashKey, String> {
     const FORMS: &str = "hashkey must be client, header:NAME, cookie:NAME or path";
     let (kind, name) = value.split_once(':').unwrap_or((value, ""));
-    // What a field's or a cookie's name may be made of (RFC 9110 5.6.2).
-    let token = !name.is_empty()
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
     match kind.to_ascii_lowercase().as_str() {
         "client" if value.len() == kind.len() => Ok(HashKey::Client),
         "path" if value.len() == kind.len() => Ok(HashKey::Path),
-        "header" if token => Ok(HashKey::Header(name.to_string())),
-        "cookie" if token => Ok(HashKey::Cookie(name.to_string())),
+        "header" if is_token(name) => Ok(HashKey::Header(name.to_string())),
+        "cookie" if is_token(name) => Ok(HashKey::Cookie(name.to_string())),
         _ => Err(FORMS.into()),
     }
 }
@@ -232,10 +246,16 @@ mod tests {
             ("timeout", "0"),
             ("maxattempts", "-1"),
             ("nofailover", "1"),
+            ("retrybudget", "101"),
+            ("retrybudget", "20%"),
+            ("stickycookie", "a;b"),
+            ("stickycookie", ""),
         ] {
             assert!(one(k, v).is_err(), "{k}={v}");
         }
         assert_eq!(one("timeout", "2").unwrap().timeout, Duration::from_secs(2));
+        assert_eq!(one("maxattempts", "2").unwrap().retry_budget, 20);
+        assert_eq!(one("RetryBudget", "0").unwrap().retry_budget, 0);
         assert_eq!(one("nonce", "NONE").unwrap().nonce, Some(String::new()));
         assert!(
             one("loadfactor", "2")

@@ -47,6 +47,10 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
         "retry" => {
             p.retry = interval(value, Unit::Seconds).ok_or("Retry must be a positive value")?;
         }
+        "slowstart" => {
+            p.slow_start = interval(value, Unit::Seconds)
+                .ok_or("slowstart has wrong format; write digits and ms, s, mi or h")?;
+        }
         "timeout" => {
             p.timeout = Some(positive(value, Unit::Seconds, "Timeout", "second")?);
         }
@@ -129,13 +133,14 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
 }
 
 /// The keys of workers, for messages about balancers.
-pub const KEYS: [&str; 24] = [
+pub const KEYS: [&str; 25] = [
     "loadfactor",
     "lbset",
     "route",
     "redirect",
     "status",
     "retry",
+    "slowstart",
     "connectiontimeout",
     "acquire",
     "ping",
@@ -259,6 +264,10 @@ mod tests {
             one("ping", "500ms").unwrap().ping,
             Some(Duration::from_millis(500))
         );
+        assert_eq!(
+            one("slowstart", "2mi").unwrap().slow_start,
+            Duration::from_secs(120)
+        );
         assert_eq!(one("addressttl", "-1").unwrap().address_ttl, None);
         assert_eq!(
             one("addressttl", "0").unwrap().address_ttl,
@@ -266,6 +275,7 @@ mod tests {
         );
         for (k, v) in [
             ("retry", "abc"),
+            ("slowstart", "1.5"),
             ("timeout", "0"),
             ("timeout", "5x"),
             ("ttl", "0"),

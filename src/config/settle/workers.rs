@@ -163,10 +163,15 @@ impl Resolved {
     fn new_balancer(
         &mut self,
         name: String,
-        params: BalancerParams,
+        mut params: BalancerParams,
         span: crate::config::span::Span,
         server: ServerNo,
     ) -> BalancerNo {
+        if params.sticky.is_none()
+            && let Some(cookie) = &params.sticky_cookie
+        {
+            params.sticky = Some((cookie.clone(), String::new()));
+        }
         let no = BalancerNo(u16::try_from(self.balancers.len()).unwrap_or(u16::MAX));
         self.balancers.push(Balancer {
             no,
@@ -188,6 +193,26 @@ impl Resolved {
         if self.workers.len() + growth > usize::from(u16::MAX) {
             build.complain("too many workers (65535 at most, the balancers' growth included)");
         }
+        for b in &self.balancers {
+            let (Some(own), Some((read, _))) = (&b.params.sticky_cookie, &b.params.sticky) else {
+                continue;
+            };
+            build.span = b.span.clone();
+            if own != read {
+                build.complain(format!(
+                    "{}: stickycookie={own} sets a cookie that stickysession={read} does not read; name the same cookie in both or leave stickysession out",
+                    b.name
+                ));
+            }
+            let nameless = |no: &&WorkerNo| self.workers[no.index()].params.route.is_empty();
+            if let Some(no) = b.members.iter().find(nameless) {
+                build.warn(format!(
+                    "{}: stickycookie can keep no session at {}, which has no route; write route=NAME behind its BalancerMember",
+                    b.name,
+                    self.workers[no.index()].name
+                ));
+            }
+        }
         let empty = |b: &&Balancer| b.members.is_empty() && b.params.growth == 0;
         for b in self.balancers.iter().filter(empty) {
             build.span = b.span.clone();
@@ -206,6 +231,8 @@ fn overridden(base: &BalancerParams, own: &BalancerDraft) -> BalancerParams {
     for key in &own.written {
         match key.as_str() {
             "lbmethod" => out.lbmethod = p.lbmethod.clone(),
+            "retrybudget" => out.retry_budget = p.retry_budget,
+            "stickycookie" => out.sticky_cookie = p.sticky_cookie.clone(),
             "hashkey" => out.hash_key = p.hash_key.clone(),
             "stickysession" => out.sticky = p.sticky.clone(),
             "stickysessionsep" => out.sticky_separator = p.sticky_separator,

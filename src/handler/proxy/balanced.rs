@@ -35,6 +35,7 @@ impl<'a> Stage<'a> {
         // Boxed like all that few requests have: it would be a part of every request's state.
         let session = self.session(no, url).map(Box::new);
         let key = self.hash_key(no, url);
+        proxy.balancing.count_request(no);
         let mut tries = 0;
         let mut skip: Vec<WorkerNo> = Vec::new();
         let mut last: Option<Box<Fault>> = None;
@@ -48,15 +49,22 @@ impl<'a> Stage<'a> {
                 Err(why) if may_wait(why, &skip) => Box::pin(proxy.wait(no, asked, why)).await,
                 chosen => chosen,
             };
-            let (member, probe) = match chosen {
-                Ok(choice) => self.chosen(no, choice, session.as_deref()),
+            let (member, probe, moved) = match chosen {
+                Ok(choice) => {
+                    let moved = choice.route_changed;
+                    let (member, probe) = self.chosen(no, choice, session.as_deref());
+                    (member, probe, moved)
+                }
                 Err(why) => return Err(self.no_member(no, why, last)),
             };
             let mut way = proxy.way(Some(member), url.path());
             way.balanced = true;
             let began = clock::now();
             let failed = match self.attempt(&way).await {
-                Ok(answer) => {
+                Ok(mut answer) => {
+                    if moved {
+                        self.set_cookie(no, member, &mut answer);
+                    }
                     let took = clock::now().since(began);
                     proxy.balancing.answered_after(no, member.no, took);
                     if probe {
@@ -76,6 +84,16 @@ impl<'a> Stage<'a> {
             let firm = member.params.status & status::IGNORE_ERRORS != 0 && failed.blames;
             let further = proxy.balancing.max_attempts(no);
             if failed.fault.retry != Retry::Elsewhere || firm || tries >= further {
+                self.judge_failure(no, member, &failed.fault);
+                return Err(failed.fault);
+            }
+            if !proxy.balancing.may_try_again(no) {
+                let name = &self.room.settings.balancer(no).name;
+                let text = format!(
+                    "{name}: no further try, since {} in a hundred requests were ones already (retrybudget)",
+                    proxy.balancing.params(no).retry_budget
+                );
+                self.say(6, "proxy_balancer", None, &text);
                 self.judge_failure(no, member, &failed.fault);
                 return Err(failed.fault);
             }
@@ -180,6 +198,26 @@ impl<'a> Stage<'a> {
         if route_changed {
             env.set("BALANCER_ROUTE_CHANGED", "1");
         }
+    }
+
+    /// `stickycookie`: tells the client the route of the member that answered.
+    fn set_cookie(&self, no: BalancerNo, member: &Worker, answer: &mut Answer) {
+        let live = self.proxy.balancing.live(no);
+        let (Some(_), Some((name, _))) = (&live.sticky_cookie, &live.sticky) else {
+            return;
+        };
+        let route = self.proxy.balancing.route(member.no);
+        // The manager can change a route: nothing that would end the cookie or the line
+        // (RFC 6265 4.1.1).
+        let fits = |b: u8| b.is_ascii_graphic() && !b"\",;\\".contains(&b);
+        if name.is_empty() || route.is_empty() || !route.bytes().all(fits) {
+            return;
+        }
+        let mut value = format!("{name}=").into_bytes();
+        value.extend(live.sticky_separator);
+        value.extend_from_slice(route.as_bytes());
+        value.extend_from_slice(b"; Path=/; HttpOnly; SameSite=Lax");
+        answer.head.fields.push(b"Set-Cookie", &value);
     }
 
     /// Puts the member in error where the failure is its own.
