@@ -32,12 +32,13 @@ fn head(out: &mut String, s: &Snapshot) {
     let (accesses, bytes, duration) = s.totals();
     let _ = writeln!(
         out,
-        "{}   supervisor {} {state}   up {}   generation {} ({} configurations read)",
+        "{}   supervisor {} {state}   up {}   generation {} ({} configuration{} read)",
         printable(&s.program),
         s.supervisor,
         span(up),
         s.generation,
         s.config_generation,
+        if s.config_generation == 1 { "" } else { "s" },
     );
     let sum = |f: fn(&ChildInfo) -> u32| s.children.iter().map(f).map(u64::from).sum::<u64>();
     let _ = writeln!(
