@@ -6,6 +6,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::membership::Membership;
 use super::throttle::Throttle;
@@ -14,13 +15,18 @@ use crate::codec::beacon::{Announcement, LONGEST, MacPolicy, Reach, Refusal, Ver
 use crate::config::beacon as config;
 use crate::log;
 use crate::reactor::source::Source;
-use crate::reactor::spawn;
 use crate::reactor::task::yield_now;
+use crate::reactor::{spawn, timer};
 use crate::shm::{BeaconRow, Scoreboard};
 use crate::sys::udp;
 
 /// Datagrams read before the loop's other tasks have their turn: well below a millisecond.
 const AT_ONCE: usize = 32;
+/// A flood gets so much of each `WINDOW` of this child's time; what the socket cannot hold meanwhile
+/// is dropped by the kernel and counted.
+const BUDGET: Duration = Duration::from_millis(1);
+/// See `BUDGET`.
+const WINDOW: Duration = Duration::from_millis(10);
 /// Of a socket that never runs empty so many datagrams are read before leases are looked at: more
 /// than its queue holds, so that all that had arrived by then was seen.
 const QUEUE: u64 = 4096;
@@ -91,12 +97,21 @@ impl Receiver {
     }
 
     async fn follow(self: Rc<Self>) {
+        let (mut window, mut spent) = (clock::now(), Duration::ZERO);
         loop {
             poll_fn(|_| self.source.poll_read_ready()).await;
             if !self.alive.get() {
                 return;
             }
-            if !self.read_some() {
+            let began = clock::read_mono();
+            if began.since(window) >= WINDOW {
+                (window, spent) = (began, Duration::ZERO);
+            }
+            let empty = self.read_some();
+            spent += clock::read_mono().since(began);
+            if spent >= BUDGET {
+                timer::sleep(WINDOW - BUDGET).await;
+            } else if !empty {
                 yield_now().await;
             }
         }
@@ -128,13 +143,12 @@ impl Receiver {
             Ok(()) => self.board.count_accepted(self.row, clock::wall()),
             Err(Refusal::Empty) => {}
             Err(why) => {
-                let sender = from.to_string();
                 self.board
-                    .count_dropped(self.row, why as u8, &sender, clock::wall());
+                    .count_dropped(self.row, why as u8, from, clock::wall());
                 let line = self.throttle.borrow_mut().dropped(why, clock::now());
                 if let Some(line) = line {
                     // Nothing of what was sent: whoever sent it may not have the key.
-                    ::log::warn!(target: "proxy_beacon", "{line}, from {sender}");
+                    ::log::warn!(target: "proxy_beacon", "{line}, from {from}");
                 }
             }
         }

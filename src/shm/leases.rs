@@ -4,6 +4,7 @@
 //! store, or covered by the record's state, so that a writer killed half-way leaves nothing that
 //! misleads: a mark moves before the lease it belongs to.
 
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::assign::{BeaconRow, WorkerRow};
@@ -46,6 +47,9 @@ pub struct LeaseState {
     /// The member's row, and how often that was taken then.
     pub member: Option<(WorkerRow, u32)>,
 }
+
+/// In µs: text is dear in a flood.
+const FROM_EVERY: u64 = 1000;
 
 /// Leases of each receiver.
 pub const LEASES: usize = layout::LEASES;
@@ -156,14 +160,17 @@ impl Scoreboard {
     }
 
     /// One was dropped. `reason` is the number of a `codec::beacon::Refusal`.
-    pub fn count_dropped(&self, row: BeaconRow, reason: u8, from: &str, now: Wall) {
+    /// Where it came from is written at most once in `FROM_EVERY` of the wall clock.
+    pub fn count_dropped(&self, row: BeaconRow, reason: u8, from: SocketAddr, now: Wall) {
         let Some(b) = self.beacon_slot(row) else {
             return;
         };
         if let Some(counter) = b.drops.get(usize::from(reason)) {
             counter.fetch_add(1, Relaxed);
         }
-        b.last_from.set(from.as_bytes());
+        if now.0.abs_diff(b.last_dropped.load(Relaxed)) >= FROM_EVERY {
+            b.last_from.set(from.to_string().as_bytes());
+        }
         b.last_dropped.store(now.0, Relaxed);
         b.last_reason.store(u32::from(reason) + 1, Relaxed);
     }
