@@ -138,6 +138,10 @@ fn a_log_that_cannot_be_opened_is_named_before_anything_starts() {
             let said = String::from_utf8_lossy(&out.stderr).into_owned();
             assert!(!out.status.success(), "{line} {words:?}");
             assert!(said.contains(name), "{line} {words:?}: {said}");
+            if line.starts_with("CustomLog") {
+                // Behind the five lines of the harness and Listen.
+                assert!(said.contains("muster.conf:7"), "{line} {words:?}: {said}");
+            }
         }
         assert!(server.try_pid().is_none());
     }

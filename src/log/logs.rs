@@ -84,9 +84,9 @@ impl Logs {
         let servers = settings.servers.iter().map(server_logs);
         let servers = servers.collect::<Result<Vec<_>, _>>()?;
         let mut targets = Vec::with_capacity(settings.log_targets.len());
-        for target in &settings.log_targets {
+        for (i, target) in settings.log_targets.iter().enumerate() {
             let opened = Target::open(target).map_err(|e| LogError {
-                what: format!("cannot open the log {}", shown(target)),
+                what: cannot_open(settings, i, target),
                 reason: e.to_string(),
             })?;
             targets.push(Mutex::new(opened));
@@ -120,9 +120,10 @@ impl Logs {
     /// and programs are there.
     pub fn check(settings: &Settings) -> Vec<LogError> {
         let formats = settings.servers.iter().filter_map(|s| server_logs(s).err());
-        let targets = settings.log_targets.iter().filter_map(|target| {
+        let targets = settings.log_targets.iter().enumerate();
+        let targets = targets.filter_map(|(i, target)| {
             check_target(target).err().map(|reason| LogError {
-                what: format!("cannot open the log {}", shown(target)),
+                what: cannot_open(settings, i, target),
                 reason,
             })
         });
@@ -379,6 +380,16 @@ fn server_logs(server: &Server) -> Result<ServerLogs, LogError> {
         levels: server.base.log_level.clone(),
         access,
     })
+}
+
+/// The beginning of a fault: which log, and the line that asks for it where that is known.
+fn cannot_open(settings: &Settings, i: usize, target: &LogTarget) -> String {
+    let logs = settings.servers.iter().flat_map(|s| &s.access_logs);
+    let place = match logs.into_iter().find(|l| usize::from(l.target.0) == i) {
+        Some(log) => format!(" (asked for at {})", log.span),
+        None => String::new(),
+    };
+    format!("cannot open the log {}{place}", shown(target))
 }
 
 fn check_target(target: &LogTarget) -> Result<(), String> {
