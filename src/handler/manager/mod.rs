@@ -21,8 +21,13 @@ mod xml;
 use std::future::poll_fn;
 use std::rc::Rc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
 use crate::balancer::Balancing;
 use crate::body::Length;
+use crate::codec::fields::Fields;
 use crate::codec::http1::head::Method;
 use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::request::answer;
@@ -36,27 +41,36 @@ use params::Params;
 /// The handler `balancer-manager`. One per child.
 pub struct Manager {
     balancing: Rc<Balancing>,
+    policy: String,
 }
 
 /// The longest body.
 const MAX_BODY: u64 = 64 << 10;
 
-/// The page has styles and pictures of its own and forms that lead to itself, no scripts.
-const GUARDS: [(&str, &str); 4] = [
+/// Beside the policy, see [`policy`].
+const GUARDS: [(&str, &str); 3] = [
     ("X-Content-Type-Options", "nosniff"),
-    (
-        "Content-Security-Policy",
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    ),
     // The form needs its own Referer; others must not learn the nonce.
     ("Referrer-Policy", "same-origin"),
     ("Cache-Control", "no-store"),
 ];
 
+/// The page has its one style sheet, known by its digest, pictures inside it, and forms that lead
+/// to itself; no scripts.
+fn policy() -> String {
+    let digest = STANDARD.encode(Sha256::digest(style::SHEET));
+    format!(
+        "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+}
+
 impl Manager {
     /// `balancing` is this child's own.
     pub fn new(balancing: Rc<Balancing>) -> Manager {
-        Manager { balancing }
+        Manager {
+            balancing,
+            policy: policy(),
+        }
     }
 
     async fn answer(
@@ -93,7 +107,7 @@ impl Manager {
         };
         let wants_machine = params.has("xml") || params.has("json");
         if outcome.is_success() && changes && !wants_machine && accepts_html(req) {
-            return Ok(see_other(req, &params));
+            return Ok(see_other(req, &params, &self.policy));
         }
         if outcome.is_refused() && params.has("json") && outcome.status == 200 {
             // This form is no older than this rule; the others keep httpd's 200.
@@ -109,7 +123,7 @@ impl Manager {
         };
         let mut head = answer::head(facts.outcome.status);
         head.fields.push(b"Content-Type", content_type.as_bytes());
-        guard(&mut head.fields);
+        guard(&mut head.fields, &self.policy);
         Ok(answer::own(head, text.into_bytes()))
     }
 
@@ -151,7 +165,8 @@ impl Handler for Manager {
     }
 }
 
-fn guard(fields: &mut crate::codec::fields::Fields) {
+fn guard(fields: &mut Fields, policy: &str) {
+    fields.push(b"Content-Security-Policy", policy.as_bytes());
     for (name, value) in GUARDS {
         fields.push(name.as_bytes(), value.as_bytes());
     }
@@ -208,7 +223,7 @@ fn accepts_html(req: &Request) -> bool {
 }
 
 /// The page as it is now, by GET.
-fn see_other(req: &Request, params: &Params) -> Answer {
+fn see_other(req: &Request, params: &Params, policy: &str) -> Answer {
     let mut place = own_path(req);
     let mut sign = '?';
     for name in ["b", "w", "nonce"] {
@@ -223,7 +238,7 @@ fn see_other(req: &Request, params: &Params) -> Answer {
     place.push_str("#edit");
     let mut head = answer::head(303);
     head.fields.push(b"Location", place.as_bytes());
-    guard(&mut head.fields);
+    guard(&mut head.fields, policy);
     answer::own(head, Vec::new())
 }
 
