@@ -53,6 +53,16 @@ impl Site {
         })
     }
 
+    /// Starts what was stopped, and waits until that serves, not only its predecessor's log says so.
+    fn launch_again(&mut self) {
+        let serving = "resuming normal operations";
+        let before = self.server.count_log(serving);
+        self.server.launch(&[], &[]);
+        common::eventually("it serves again", || {
+            self.server.count_log(serving) > before
+        });
+    }
+
     /// A form of the page, without the redirect that browsers get.
     fn post(&self, body: &str) -> Response {
         self.ask("POST", "/bm", &format!("{PAGE}{FORM}"), body)
@@ -642,7 +652,7 @@ fn changes_outlive_a_graceful_restart_but_no_stop() {
     common::eventually("a new nonce", || s.nonce("a") != nonce);
     s.server.signal(nix::sys::signal::Signal::SIGTERM);
     s.server.wait_exit();
-    s.server.launch(&[], &[]);
+    s.launch_again();
     assert_eq!(s.member(0).load_factor, 100);
 }
 
@@ -671,7 +681,7 @@ fn with_balancer_persist_changes_outlive_a_stop() {
     let restart = |s: &mut Site| {
         s.server.signal(nix::sys::signal::Signal::SIGTERM);
         s.server.wait_exit();
-        s.server.launch(&[], &[]);
+        s.launch_again();
     };
     restart(&mut s);
     assert_eq!(s.state(), before);
@@ -702,7 +712,7 @@ fn with_balancer_persist_changes_outlive_a_stop() {
     s.server.wait_exit();
     let saved = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, saved.replacen("factor=300", "factor=900", 1)).unwrap();
-    s.server.launch(&[], &[]);
+    s.launch_again();
     s.server.wait_log("is damaged and left out");
     s.server.wait_log("no room for http://127.0.0.1:");
     assert_eq!(

@@ -126,10 +126,18 @@ impl Browser {
         self.command("POST", &format!("/element/{element}/click"), &json!({}));
     }
 
-    fn text(&self, css: &str) -> String {
-        let element = self.find(css);
-        let v = self.command("GET", &format!("/element/{element}/text"), &Value::Null);
-        v.as_str().unwrap().to_owned()
+    /// The text of an element, or `None` while another page is on its way.
+    fn text(&self, css: &str) -> Option<String> {
+        let find = json!({"using": "css selector", "value": css});
+        let session = format!("/session/{}", self.session);
+        let found = self.call("POST", &format!("{session}/element"), &find);
+        let element = found.as_object()?.values().next()?.as_str()?;
+        let v = self.call(
+            "GET",
+            &format!("{session}/element/{element}/text"),
+            &Value::Null,
+        );
+        Some(v.as_str()?.to_owned())
     }
 
     fn number(&self, script: &str) -> f64 {
@@ -183,7 +191,11 @@ fn a_member_is_disabled_and_enabled_by_hand() {
     };
     assert_eq!(names(server.port, 4).matches('a').count(), 2);
     browser.open(&format!("http://localhost:{}/bm", server.port));
-    assert!(browser.text("h1").contains("Load Balancer Manager"));
+    assert!(
+        browser
+            .text("h1")
+            .is_some_and(|t| t.contains("Load Balancer Manager"))
+    );
     // The style sheet and the pictures are not blocked by the page's own policy.
     assert!(
         browser.number("return document.querySelector('svg').getBoundingClientRect().height")
@@ -198,7 +210,9 @@ fn a_member_is_disabled_and_enabled_by_hand() {
         browser.click(&link);
         browser.click(choice);
         browser.click("#edit button");
-        assert_eq!(browser.text("tr.sel .st"), status, "{}", server.story());
+        common::eventually(status, || {
+            browser.text("tr.sel .st").as_deref() == Some(status)
+        });
         let count = names(server.port, 8).matches('a').count();
         assert_eq!(count, if status == "Init Ok" { 4 } else { 0 });
     }

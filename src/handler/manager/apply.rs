@@ -185,7 +185,7 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
                 req.client.ip(),
                 room.settings.balancer(no).name,
                 w.map_or(String::new(), |w| format!(" {}", w.name)),
-                outcome.done.join(", ").escape_debug(),
+                outcome.done.join(", "),
             ),
         );
     }
