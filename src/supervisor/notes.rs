@@ -1,7 +1,9 @@
 //! What the supervisor tells the operator at a start or a reload.
 
+use std::path::Path;
+
 use super::estate::{Estate, children, cpus};
-use crate::config::settings::{Note, Settings};
+use crate::config::settings::Note;
 use crate::log;
 use crate::sys::privilege::{self, Choice};
 
@@ -85,23 +87,20 @@ pub fn raise_limits() {
 const WANTED_DESCRIPTORS: u64 = 65_536;
 const FEW_DESCRIPTORS: u64 = 4096;
 
-/// What differs from the running configuration in a way that only a stop and start brings about.
-pub fn changed(running: &Estate, new: &Settings) -> Vec<String> {
-    let (old, new) = (&running.settings.process, &new.process);
-    let mut texts = Vec::new();
-    if old.pid_file != new.pid_file {
-        texts.push(("PidFile", &old.pid_file, &new.pid_file));
-    }
-    if old.scoreboard_file != new.scoreboard_file {
-        texts.push(("ScoreBoardFile", &old.scoreboard_file, &new.scoreboard_file));
-    }
-    texts
+/// What a configuration names that only a stop and start changes: `used` are the pid file and the
+/// slot table that this supervisor holds since its start, `wanted` those that are configured now.
+pub fn unchanged_names(used: [&Path; 2], wanted: [&Path; 2]) -> Vec<String> {
+    let names = ["PidFile", "ScoreBoardFile"];
+    let files = used.into_iter().zip(wanted);
+    names
         .into_iter()
-        .map(|(name, was, is)| {
+        .zip(files)
+        .filter(|(_, (used, wanted))| used != wanted)
+        .map(|(name, (used, wanted))| {
             format!(
                 "{name} stays {} until the next full start; the configuration says {}",
-                was.display(),
-                is.display()
+                used.display(),
+                wanted.display()
             )
         })
         .collect()
@@ -113,5 +112,23 @@ fn say(note: &Note) {
         ::log::warn!(target: "core", "{text}");
     } else {
         ::log::info!(target: "core", "{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_stay_are_the_ones_in_use() {
+        let used = [Path::new("/run/a.pid"), Path::new("/run/a.table")];
+        assert!(unchanged_names(used, used).is_empty());
+        let wanted = [Path::new("/run/b.pid"), used[1]];
+        assert_eq!(
+            unchanged_names(used, wanted),
+            [
+                "PidFile stays /run/a.pid until the next full start; the configuration says /run/b.pid"
+            ]
+        );
     }
 }

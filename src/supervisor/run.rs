@@ -318,7 +318,11 @@ impl Supervisor {
         if ask == Ask::Restart {
             self.save();
         }
-        let changed = notes::changed(&self.estates[0], &settings);
+        let process = &settings.process;
+        let pid_file = self.pid_file.as_ref().map(|f| f.path());
+        let used = [pid_file.unwrap_or(&process.pid_file), &self.table_path];
+        let wanted = [&*process.pid_file, &process.scoreboard_file];
+        let stay = notes::unchanged_names(used, wanted);
         let generation = Generation(self.next_generation);
         let serving = self.state.serving().map(|f| f.no);
         let before = Before {
@@ -330,7 +334,7 @@ impl Supervisor {
         };
         match Estate::prepare(settings, generation, &before) {
             Ok(estate) => {
-                for text in changed {
+                for text in stay {
                     ::log::warn!(target: "core", "{text}");
                 }
                 notes::say_all(&estate, self.estates.last());
