@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::Proxy;
 use super::attempt::Failed;
 use super::stage::Stage;
 use super::target::Url;
@@ -20,6 +19,15 @@ use crate::request::Answer;
 /// How often a request that waits for a member looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
+/// What earlier tries of a request came to: nothing for most, so it stands apart from their state.
+#[derive(Default)]
+struct Trouble {
+    /// Usable members that must not be tried again.
+    skip: Vec<WorkerNo>,
+    /// The last try's failure.
+    last: Option<Fault>,
+}
+
 impl<'a> Stage<'a> {
     /// Tries members until one answers, `maxattempts` further tries at most.
     pub(super) async fn balanced(&mut self, url: &Url<'_>) -> Result<Answer, Fault> {
@@ -34,33 +42,22 @@ impl<'a> Stage<'a> {
         let proxy = self.proxy;
         // Boxed like all that few requests have: it would be a part of every request's state.
         let session = self.session(no, url).map(Box::new);
-        let key = self.hash_key(no, url);
         proxy.balancing.count_request(no);
         let mut tries = 0;
-        let mut skip: Vec<WorkerNo> = Vec::new();
-        let mut last: Option<Box<Fault>> = None;
+        let mut trouble: Option<Box<Trouble>> = None;
         loop {
-            let asked = Asked {
-                route: session.as_deref().map(|s| s.route.as_slice()),
-                key,
-                skip: &skip,
-            };
-            let chosen = match proxy.balancing.choose_for(no, &asked) {
-                Err(why) if may_wait(why, &skip) => Box::pin(proxy.wait(no, asked, why)).await,
+            let chosen = match self.pick(no, url, session.as_deref(), skip(&trouble)) {
+                Err(why) if may_wait(why, skip(&trouble)) => {
+                    Box::pin(self.wait(no, url, session.as_deref(), why)).await
+                }
                 chosen => chosen,
             };
             let (member, probe, moved) = match chosen {
-                Ok(choice) => {
-                    let moved = choice.route_changed;
-                    let (member, probe) = self.chosen(no, choice, session.as_deref());
-                    (member, probe, moved)
-                }
-                Err(why) => return Err(self.no_member(no, why, last)),
+                Ok(choice) => self.chosen(no, choice, session.as_deref()),
+                Err(why) => return Err(self.no_member(no, why, trouble.and_then(|t| t.last))),
             };
-            let mut way = proxy.way(Some(member), url.path());
-            way.balanced = true;
             let began = clock::now();
-            let failed = match self.attempt(&way).await {
+            let failed = match self.attempt(&proxy.way_to_member(member, url.path())).await {
                 Ok(mut answer) => {
                     if moved {
                         self.set_cookie(no, member, &mut answer);
@@ -99,24 +96,61 @@ impl<'a> Stage<'a> {
             }
             tries += 1;
             // Still usable (`retry=0`, a full pool, a broken exchange): not this one again.
+            let trouble = trouble.get_or_insert_default();
             if proxy.balancing.usable(member.no) {
-                skip.push(member.no);
+                trouble.skip.push(member.no);
             }
-            last = Some(Box::new(failed.fault));
+            trouble.last = Some(failed.fault);
         }
     }
 
-    /// Takes the choice in: busy, variables. Gives the member and whether this try is a probe.
+    /// One look for a member.
+    fn pick(
+        &self,
+        no: BalancerNo,
+        url: &Url<'_>,
+        session: Option<&Session>,
+        skip: &[WorkerNo],
+    ) -> Result<Choice, NoMember> {
+        let asked = Asked {
+            route: session.map(|s| s.route.as_slice()),
+            key: self.hash_key(no, url),
+            skip,
+        };
+        self.proxy.balancing.choose_for(no, &asked)
+    }
+
+    /// Waits for a member as long as the balancer's `timeout` allows.
+    async fn wait(
+        &self,
+        no: BalancerNo,
+        url: &Url<'_>,
+        session: Option<&Session>,
+        mut why: NoMember,
+    ) -> Result<Choice, NoMember> {
+        let until = clock::now() + self.proxy.balancing.wait_limit(no);
+        while clock::now() < until && why != NoMember::Nofailover {
+            Timer::new(LOOK_AGAIN.min(until.since(clock::now()))).await;
+            match self.pick(no, url, session, &[]) {
+                Ok(choice) => return Ok(choice),
+                Err(now) => why = now,
+            }
+        }
+        Err(why)
+    }
+
+    /// Takes the choice in: busy, variables. Gives the member, whether this try is a probe, and
+    /// whether the session's route is another.
     fn chosen(
         &mut self,
         no: BalancerNo,
         choice: Choice,
         session: Option<&Session>,
-    ) -> (&'a Worker, bool) {
+    ) -> (&'a Worker, bool, bool) {
         let member = self.proxy.balancing.worker(choice.worker);
         self.occupy(choice.busy);
         self.set_variables(no, member, session, choice.route_changed);
-        (member, choice.probe)
+        (member, choice.probe, choice.route_changed)
     }
 
     fn find(&self, name: &[u8]) -> Option<BalancerNo> {
@@ -276,7 +310,7 @@ impl<'a> Stage<'a> {
 
 impl Stage<'_> {
     /// Nobody is left. What the last member did says more than that, when there was one.
-    fn no_member(&self, no: BalancerNo, why: NoMember, last: Option<Box<Fault>>) -> Fault {
+    fn no_member(&self, no: BalancerNo, why: NoMember, last: Option<Fault>) -> Fault {
         let name = &self.room.settings.balancer(no).name;
         let text = match why {
             NoMember::Nofailover => {
@@ -289,34 +323,18 @@ impl Stage<'_> {
         };
         self.say(3, "proxy_balancer", None, &text);
         match last {
-            Some(fault) => *fault,
+            Some(fault) => fault,
             None => Fault::new(Origin::Own, Phase::Choosing, Kind::NoMember, text),
         }
     }
+}
+
+fn skip(trouble: &Option<Box<Trouble>>) -> &[WorkerNo] {
+    trouble.as_deref().map_or(&[], |t| &t.skip)
 }
 
 /// Whether another look may find what this one did not. Nothing will change for a member that this
 /// request must not try again.
 fn may_wait(why: NoMember, skip: &[WorkerNo]) -> bool {
     why != NoMember::Nofailover && skip.is_empty()
-}
-
-impl Proxy {
-    /// Waits for a member as long as the balancer's `timeout` allows.
-    async fn wait(
-        &self,
-        no: BalancerNo,
-        asked: Asked<'_>,
-        mut why: NoMember,
-    ) -> Result<Choice, NoMember> {
-        let until = clock::now() + self.balancing.wait_limit(no);
-        while clock::now() < until && why != NoMember::Nofailover {
-            Timer::new(LOOK_AGAIN.min(until.since(clock::now()))).await;
-            match self.balancing.choose_for(no, &asked) {
-                Ok(choice) => return Ok(choice),
-                Err(now) => why = now,
-            }
-        }
-        Err(why)
-    }
 }

@@ -132,6 +132,15 @@ impl Proxy {
     }
 }
 
+impl Proxy {
+    fn way_to_member<'a>(&'a self, member: &'a WorkerSettings, path: &'a [u8]) -> Way<'a> {
+        Way {
+            balanced: true,
+            ..self.way(Some(member), path)
+        }
+    }
+}
+
 impl Stage<'_> {
     async fn run(&mut self, url: &[u8]) -> Result<Answer, Fault> {
         let quiet = self.relay_expect;
