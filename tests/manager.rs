@@ -2,8 +2,10 @@
 
 mod common;
 
+use common::backend::{Reply, Seen};
 use common::client::Response;
 use common::{Backend, Client, Server, get};
+use muster::shm::status;
 use muster::shm::{BalancerInfo, WorkerInfo};
 use serde_json::Value;
 
@@ -739,4 +741,24 @@ fn an_open_manager_is_warned_of() {
     s.configure("Listen 127.0.0.1:@PORT@\n<Location /m>\nSetHandler balancer-manager\nRequire local\n</Location>\n");
     let out = s.muster(&["-t"]);
     assert!(!String::from_utf8_lossy(&out.stderr).contains("without Require"));
+}
+
+#[test]
+fn checks_set_by_hand_start_from_the_defaults_and_outlive_a_graceful_restart() {
+    let bad =
+        |_: &Seen| Reply::RawThenClose(b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n".to_vec());
+    let (a, b) = (Backend::with(bad), Backend::start("b"));
+    let server = Server::start(&conf(a.port, b.port, ""));
+    let s = Site { server, a, b };
+    let (nonce, url) = (s.nonce("a"), "http://127.0.0.1:1");
+    assert_ne!(s.set(&format!("b_nwrkr={url}&b_wyes=1")).status, 400);
+    s.post(&format!("b=a&w={url}&nonce={nonce}&w_hm=GET"));
+    let h = s.member(2).health.unwrap().state;
+    let seen = (h.interval.as_secs(), h.passes, h.fails);
+    assert_eq!(seen, (30, 1, 1));
+    s.edit("w_hm=GET&w_hi=100&w_hp=1&w_hf=1");
+    let failed = || s.member(0).status & status::HEALTH_FAILED != 0;
+    common::eventually("the check failed", failed);
+    s.server.graceful();
+    assert!(failed(), "the mark is kept");
 }

@@ -197,7 +197,8 @@ pub(super) fn configure(w: &WorkerSlot, h: &HealthSlot, p: &HealthParams, kept: 
     h.conf_uri.store(digest(&p.uri), Relaxed);
     h.conf_expression.store(digest(&p.expression), Relaxed);
     // Nobody would ever find it well again.
-    if kept && p.method == HealthMethod::None && h.checks.load(Relaxed) > 0 {
+    let unchecked = h.method.load(Relaxed) == HealthMethod::None as u32;
+    if kept && unchecked && h.checks.load(Relaxed) > 0 {
         h.checks.store(0, Relaxed);
         if w.conf_status.load(Relaxed) & status::HEALTH_FAILED == 0 {
             w.status.fetch_and(!status::HEALTH_FAILED, Relaxed);
@@ -301,8 +302,16 @@ fn set(h: &HealthSlot, p: &HealthParams) {
     }
 }
 
-/// Nothing is checked in this row.
+/// Nothing is checked in this row, and nothing of its former member is left: checks that are set by
+/// hand start from the defaults, and a configuration that names the member is new to it.
 pub(super) fn clear(h: &HealthSlot) {
+    set(h, &HealthParams::default());
+    for word in [&h.conf_method, &h.conf_passes, &h.conf_fails] {
+        word.store(u32::MAX, Relaxed);
+    }
+    for word in [&h.conf_interval_ms, &h.conf_uri, &h.conf_expression] {
+        word.store(u64::MAX, Relaxed);
+    }
     for word in [&h.method, &h.passed, &h.failed, &h.owner, &h.checks, &h.bad] {
         word.store(0, Relaxed);
     }
