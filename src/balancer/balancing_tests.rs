@@ -550,3 +550,202 @@ fn changes_by_hand_are_seen_at_the_next_choice() {
     s.balancing.mark_connected(WorkerNo(0));
     assert!((0..50).all(|k| pick(k) == pick(k)));
 }
+
+/// A balancer that goes by traffic, whose only member has moved a lot.
+fn by_traffic() -> (Site, BalancerRow, Vec<WorkerRow>) {
+    let params = BalancerParams {
+        lbmethod: "bytraffic".into(),
+        growth: 1,
+        ..BalancerParams::default()
+    };
+    let s = site(params, &two(0));
+    let row = s.balancing.balancer_row(C).unwrap();
+    let rows = s.balancing.rows(C).into_iter().map(|(_, r)| r).collect();
+    s.balancing.add_sent(WorkerNo(0), 400_000);
+    s.balancing.add_read(WorkerNo(0), 600_000);
+    (s, row, rows)
+}
+
+impl Site {
+    /// Requests that move a hundred bytes each.
+    fn moving_picks(&self, n: usize) -> String {
+        let one = |_| match self.balancing.choose(C, None, &[]) {
+            Ok(choice) => {
+                self.balancing.add_read(choice.worker, 100);
+                letter(choice.worker)
+            }
+            Err(_) => '-',
+        };
+        (0..n).map(one).collect()
+    }
+
+    fn moved(&self) -> Vec<(u64, u64)> {
+        let members = &self.board.snapshot().balancers[0].members;
+        members.iter().map(|m| (m.sent, m.received)).collect()
+    }
+}
+
+/// bytraffic's reset (spec: balancer 6.3): enabling by hand and a change of the method set what all
+/// members have moved to nothing, whichever children moved it; for other methods the bytes stay.
+#[test]
+fn traffic_is_forgotten_when_a_member_is_enabled_by_hand() {
+    let (s, row, rows) = by_traffic();
+    let other = s.board.claim_slot(ChildNo(1), Generation(0)).unwrap();
+    s.board.add_sent(other, rows[0], 7);
+    s.board.release_slot(other);
+    let another = s.board.claim_slot(ChildNo(2), Generation(0)).unwrap();
+    s.board.add_received(another, rows[0], 9);
+    assert_eq!(s.moved(), [(400_007, 600_009), (0, 0)]);
+    let edit = |set, clear| crate::shm::MemberEdit {
+        set,
+        clear,
+        ..Default::default()
+    };
+    let member = |edit: &crate::shm::MemberEdit| {
+        let own = crate::shm::BalancerEdit::default();
+        s.board
+            .edit(row, &rows, Some((rows[1], edit)), &own)
+            .unwrap();
+    };
+    member(&edit(status::DISABLED, 0));
+    assert_eq!(s.moved()[0], (400_007, 600_009), "not before it returns");
+    member(&edit(0, status::DISABLED));
+    assert_eq!(s.moved(), [(0, 0), (0, 0)]);
+    assert_eq!(s.moving_picks(6), "ababab");
+
+    let method = |name: &str| {
+        let own = crate::shm::BalancerEdit {
+            lbmethod: Some(name.into()),
+            ..Default::default()
+        };
+        s.board.edit(row, &rows, None, &own).unwrap();
+    };
+    s.balancing.add_sent(WorkerNo(1), 5000);
+    let before = s.moved();
+    method("bybusyness");
+    member(&edit(status::DISABLED, 0));
+    member(&edit(0, status::DISABLED));
+    assert_eq!(s.moved(), before, "only bytraffic forgets");
+    method("bytraffic");
+    assert_eq!(s.moved(), [(0, 0), (0, 0)]);
+    assert_eq!(s.moving_picks(4), "abab");
+}
+
+/// A member that joins a balancer which goes by traffic, or returns to it after an error or a failed
+/// check, gets its share from then on, not all requests until it has caught up. The bytes that
+/// are told of stay true.
+#[test]
+fn who_joins_by_traffic_has_nothing_to_catch_up_with() {
+    let (s, row, rows) = by_traffic();
+    // In error from the start: it returns by a probe.
+    s.balancing.mark_error(WorkerNo(1));
+    let mut probe = None;
+    wait(|| {
+        probe = s.balancing.choose(C, None, &[]).ok().filter(|c| c.probe);
+        probe.is_some()
+    });
+    assert!(s.balancing.mark_connected(WorkerNo(1)));
+    drop(probe);
+    assert_eq!(s.moving_picks(6), "ababab");
+    assert_eq!(s.moved(), [(400_000, 600_300), (0, 300)]);
+    // By its checks.
+    s.board
+        .change_status_for_tests(rows[1], status::HEALTH_FAILED);
+    assert_eq!(s.moving_picks(10), "aaaaaaaaaa");
+    let step = crate::shm::HealthStep::Enable;
+    s.board
+        .health_ended(rows[1], clock::now(), true, (0, 0), step);
+    assert_eq!(s.moving_picks(6), "ababab");
+    // A new one, with twice the factor.
+    let grown = s.balancing.balancers[0].grown.clone();
+    let new = crate::shm::NewMember {
+        name: "http://10.0.0.1",
+        route: "",
+        load_factor: 200,
+        status: status::BEACON,
+    };
+    let joined = s.board.add_member(row, &grown, &new).unwrap();
+    assert!(s.board.set_disabled(row, joined, false));
+    let picks = s.moving_picks(40);
+    let count = |c| picks.matches(c).count();
+    assert_eq!((count('a'), count('b'), count('d')), (10, 10, 20));
+    // One that went away for long and is announced again.
+    assert!(s.board.set_disabled(row, joined, true));
+    s.moving_picks(500);
+    assert!(s.board.set_disabled(row, joined, false));
+    let picks = s.moving_picks(40);
+    assert!((19..=21).contains(&picks.matches('d').count()), "{picks}");
+}
+
+/// The same for members and methods that a reload brings.
+#[test]
+fn a_reload_gives_nobody_traffic_to_catch_up_with() {
+    let (s, ..) = by_traffic();
+    let params = |method: &str| BalancerParams {
+        lbmethod: method.into(),
+        growth: 1,
+        ..BalancerParams::default()
+    };
+    let next = |params, members: &[(&str, WorkerParams)], generation| {
+        let settings = bare(&s.dir)
+            .with_balancer("balancer://c", params, members)
+            .with_worker("http://plain", WorkerParams::default());
+        let rows = s.board.assign(&settings, Generation(generation)).unwrap();
+        Site {
+            balancing: Balancing::new(Rc::new(settings), s.board.clone(), Rc::new(rows), s.slot),
+            dir: s.dir.clone(),
+            board: s.board.clone(),
+            slot: s.slot,
+        }
+    };
+    // From another method: nobody has a lead, and the bytes stay.
+    let before = s.moved();
+    next(params("byrequests"), &two(0), 1);
+    let now = next(params("bytraffic"), &two(0), 2);
+    assert_eq!(now.moving_picks(4), "abab");
+    assert_eq!(now.moved()[0].0, before[0].0);
+    let mut three = two(0);
+    three.push(("http://new", WorkerParams::default()));
+    let now = next(params("bytraffic"), &three, 3);
+    let picks = now.moving_picks(9);
+    assert_eq!(picks.matches('c').count(), 3, "{picks}");
+}
+
+/// A new load factor sets everybody's lbstatus to his factor (spec: manager 2). The sum that this
+/// makes is the one that repairs keep from then on.
+#[test]
+fn the_sum_of_lbstatus_survives_repairs_after_a_new_factor() {
+    let s = site(BalancerParams::default(), &two(60_000));
+    let row = s.balancing.balancer_row(C).unwrap();
+    let rows: Vec<_> = s.balancing.rows(C).into_iter().map(|(_, r)| r).collect();
+    let edit = crate::shm::MemberEdit {
+        load_factor: Some(300),
+        ..Default::default()
+    };
+    let own = crate::shm::BalancerEdit::default();
+    s.board
+        .edit(row, &rows, Some((rows[0], &edit)), &own)
+        .unwrap();
+    assert_eq!(s.lbstatus(), [300, 100]);
+    // A child ends: whoever chooses next looks whether its last choice was whole.
+    let other = s.board.claim_slot(ChildNo(1), Generation(0)).unwrap();
+    s.board.release_slot(other);
+    assert_eq!(s.picks(4, None), "aaab");
+    assert_eq!(s.lbstatus(), [300, 100]);
+    // Half a choice is still put right.
+    s.board.add_lbstatus(rows[0], 300);
+    let other = s.board.claim_slot(ChildNo(1), Generation(0)).unwrap();
+    s.board.release_slot(other);
+    s.balancing.tidy();
+    assert_eq!(s.lbstatus().iter().sum::<i64>(), 400);
+    // A reset makes it zero again.
+    let own = crate::shm::BalancerEdit {
+        lbmethod: Some("bybusyness".into()),
+        ..Default::default()
+    };
+    s.board.edit(row, &rows, None, &own).unwrap();
+    let other = s.board.claim_slot(ChildNo(1), Generation(0)).unwrap();
+    s.board.release_slot(other);
+    s.balancing.tidy();
+    assert_eq!(s.lbstatus(), [0, 0]);
+}

@@ -14,6 +14,7 @@ use super::record::{BalancerSlot, BeaconSlot, KEPT, ROLE_RECEIVER, ROLE_SENDER, 
 use super::rows;
 use super::snapshot::ChildState;
 use super::table::Table;
+use super::traffic;
 use crate::config::settings::{Server, Settings};
 use crate::ids::{BalancerNo, Generation, ServerNo, WorkerNo};
 
@@ -118,7 +119,10 @@ pub(super) fn assign(
     let rows: Vec<u16> = balancers.iter().map(|p| p.row as u16).collect();
     for (b, p) in settings.balancers.iter().zip(&balancers) {
         if let Some(slot) = table.balancer(p.row) {
-            rows::write_balancer(slot, b, &key(&servers, b.server), generation, p.kept);
+            let server = key(&servers, b.server);
+            if rows::write_balancer(slot, b, &server, generation, p.kept) {
+                traffic::begins(table, p.row);
+            }
         }
     }
     for (w, p) in settings.workers.iter().zip(&placed.workers) {
@@ -162,6 +166,11 @@ pub(super) fn assign(
                 kept: p.kept,
             };
             rows::keep_worker(slot, &place);
+        }
+    }
+    for p in placed.workers.iter().filter(|p| !p.kept) {
+        if let Some(slot) = table.worker(p.row) {
+            traffic::joins(table, p.row, slot);
         }
     }
     write_beacons(table, settings, &servers, &beacons, &rows, generation);

@@ -201,6 +201,7 @@ fn copy_balancer(a: &BalancerSlot, b: &BalancerSlot) {
         to.store(from.load(Relaxed), Relaxed);
     }
     b.updated.store(a.updated.load(Relaxed), Relaxed);
+    b.lbstatus_sum.store(a.lbstatus_sum.load(Relaxed), Relaxed);
     b.repair.store(1, Relaxed);
 }
 
@@ -236,6 +237,7 @@ fn copy_worker(a: &WorkerSlot, b: &WorkerSlot) {
         (&a.conf_retry_ms, &b.conf_retry_ms),
         (&a.past_sent, &b.past_sent),
         (&a.past_received, &b.past_received),
+        (&a.missed, &b.missed),
         (&a.errors, &b.errors),
         (&a.seen_elected, &b.seen_elected),
         (&a.seen_errors, &b.seen_errors),

@@ -12,6 +12,7 @@ use super::record::{KEPT, USED, WorkerSlot};
 use super::rows;
 use super::scoreboard::Scoreboard;
 use super::status;
+use super::traffic;
 use crate::clock;
 
 /// A member to be added.
@@ -107,7 +108,8 @@ impl Scoreboard {
         Some(row)
     }
 
-    /// Disables or enables a member; tells whether it is so now.
+    /// Disables or enables a member; tells whether it is so now. One that returns to a balancer
+    /// which goes by traffic has nothing to catch up with.
     pub fn set_disabled(&self, balancer: BalancerRow, row: WorkerRow, on: bool) -> bool {
         let Some(slot) = self.slot_of(row) else {
             return false;
@@ -115,6 +117,10 @@ impl Scoreboard {
         if on {
             slot.status.fetch_or(status::DISABLED, Release);
         } else {
+            if slot.status.load(Relaxed) & status::DISABLED != 0 {
+                // Before the bit: nobody may choose it by what it had moved.
+                traffic::joins(&self.table, usize::from(row.0), slot);
+            }
             slot.status.fetch_and(!status::DISABLED, Release);
         }
         self.changed(balancer);

@@ -12,6 +12,7 @@ use super::assign::WorkerRow;
 use super::record::{HealthSlot, WorkerSlot};
 use super::scoreboard::Scoreboard;
 use super::status;
+use super::traffic;
 use crate::clock::{self, Mono};
 use crate::config::health::{HealthMethod, HealthParams, MAX_EXPRESSION_NAME, MAX_URI};
 
@@ -151,6 +152,7 @@ impl Scoreboard {
                 let failed = status::HEALTH_FAILED | status::ERROR;
                 if w.status.load(Relaxed) & failed != 0 {
                     // Before the bits, so that whoever sees it usable sees the time.
+                    traffic::joins(&self.table, usize::from(row.0), w);
                     w.recovered.store(now.0, Relaxed);
                 }
                 w.status.fetch_and(!failed, Release);

@@ -10,7 +10,7 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 5
+//!    8  u32  layout version, 6
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
@@ -54,7 +54,7 @@
 //!  144  u32  flags: 1 nofailover, 2 scolonpathdelim, 4 forcerecovery, 8 maxattempts set, 16 failontimeout
 //!  148  u32  maxattempts · 152 u32 separator byte, 256 for Off · 156 u32 growth
 //!  160  u64  timeout in ms · 168 i64 wall: last change of the member list
-//!  176  u32  counts the changes of the member list
+//!  176  u32  counts the changes of the member list · 184 i64 what the members' lbstatus sum up to
 //!  192  text 96  name · 288 text 16 lbmethod · 304 text 64 cookie · 368 text 64 URL parameter
 //!  432  text 40  nonce · 472 text 256 server that it belongs to
 //!  728  u32  as the configuration says: flags · 732 maxattempts · 736 u64 timeout in ms
@@ -75,6 +75,7 @@
 //!  104  u64  as the configuration says: retry in ms
 //!  112  i64  wall: last change
 //!  128  u64  bytes sent to it by children that are gone · 136 bytes read from it by them
+//!  144  u64  bytes that count as moved for lbmethod=bytraffic beside these: what it missed while it was away
 //!  192  text 384 name · 576 text 64 route · 640 text 64 redirect · 704, 768 both as configured
 //!  832  text 256 server that it belongs to
 //! 1088  u64  times that it was found in error · 1096 elected · 1104 errors, both when the history last moved on
@@ -120,7 +121,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 

@@ -141,9 +141,12 @@ impl Scoreboard {
             let before = slot.status.load(Relaxed);
             if edit_member(slot, edit) {
                 // As httpd: everybody's turn begins anew with his factor.
+                let factor = |w: &WorkerSlot| i64::from(w.load_factor.load(Relaxed));
+                held.slot
+                    .lbstatus_sum
+                    .store(all().map(factor).sum(), Relaxed);
                 for w in all() {
-                    let factor = i64::from(w.load_factor.load(Relaxed));
-                    w.lbstatus.store(factor, Relaxed);
+                    w.lbstatus.store(factor(w), Relaxed);
                 }
             }
             if let Some(health) = &edit.health {
@@ -156,9 +159,11 @@ impl Scoreboard {
         }
         reset |= edit_balancer(held.slot, own);
         if reset {
+            held.slot.lbstatus_sum.store(0, Relaxed);
             for w in all() {
                 w.lbstatus.store(0, Relaxed);
             }
+            self.reset_traffic(held.slot, members);
         }
         self.changed(balancer);
         Ok(())

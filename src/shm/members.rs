@@ -13,6 +13,7 @@ use super::record::{
 };
 use super::scoreboard::Scoreboard;
 use super::status;
+use super::traffic;
 use crate::clock::{self, Mono};
 use crate::ids::{Generation, SlotNo};
 
@@ -130,7 +131,7 @@ impl Scoreboard {
     }
 
     /// Takes the balancer's lock, waiting at most `bound` (zero: one try). What a dead owner left
-    /// is repaired before this returns: lbstatus of `members` sums up to zero again.
+    /// is repaired before this returns: lbstatus of `members` sums up to what it did again.
     pub fn turn(
         &self,
         balancer: BalancerRow,
@@ -163,7 +164,7 @@ impl Scoreboard {
                 // Before looking: a wish that comes meanwhile is for the next one.
                 slot.repair.store(0, Relaxed);
                 fence(SeqCst);
-                self.level(members);
+                self.level(members, slot.lbstatus_sum.load(Relaxed));
             }
         }
         Some(Turn {
@@ -173,12 +174,13 @@ impl Scoreboard {
         })
     }
 
-    /// Makes the sum of lbstatus zero again. A surplus is taken from the usable member that is next
+    /// Makes lbstatus sum up to `expected` again. A surplus is taken from the usable member that is next
     /// in turn, as if it had been chosen (it most likely was, by the dead owner); a shortage is
     /// given to the one that is last in turn.
-    fn level(&self, members: &[WorkerRow]) {
+    fn level(&self, members: &[WorkerRow], expected: i64) {
         let rows = || members.iter().filter_map(|&row| self.worker_slot(row));
         let sum = rows().fold(0i64, |sum, w| sum.wrapping_add(w.lbstatus.load(Relaxed)));
+        let sum = sum.wrapping_sub(expected);
         if sum == 0 {
             return;
         }
@@ -330,6 +332,9 @@ impl Scoreboard {
         let s = w.status.load(Acquire);
         if !status::usable(s) {
             return false;
+        }
+        if w.error_time.load(Relaxed) != 0 {
+            traffic::joins(&self.table, usize::from(row.0), w);
         }
         if s & status::PROBATION != 0 {
             w.probe_slot.store(0, Relaxed);

@@ -31,6 +31,7 @@ pub mod status;
 mod table;
 mod table_lock;
 mod text;
+mod traffic;
 
 #[cfg(test)]
 mod tests;

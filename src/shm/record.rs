@@ -215,7 +215,9 @@ record!(
         /// Moves with each change of the member list.
         176 changes: AtomicU32,
         /// Space.
-        180 pad1: Pad<3>,
+        180 pad1: Pad<1>,
+        /// What its members' lbstatus sum up to.
+        184 lbstatus_sum: AtomicI64,
         /// `balancer://name`.
         192 name: Text<12>,
         /// Method's name.
@@ -314,8 +316,10 @@ record!(
         128 past_sent: AtomicU64,
         /// Bytes read by them.
         136 past_received: AtomicU64,
+        /// Bytes it is taken to have moved beside those that it did.
+        144 missed: AtomicU64,
         /// Space.
-        144 pad2: Pad<12>,
+        152 pad2: Pad<10>,
         /// Canonical name.
         192 name: Text<48>,
         /// `route`.

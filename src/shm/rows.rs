@@ -17,14 +17,15 @@ use crate::config::health::HealthMethod;
 use crate::config::settings::{Balancer, Worker};
 use crate::ids::Generation;
 
-/// The row of a balancer. `kept`: it was the same balancer's before.
+/// The row of a balancer. `kept`: it was the same balancer's before. True when it has another
+/// method now than it had.
 pub(super) fn write_balancer(
     slot: &BalancerSlot,
     b: &Balancer,
     server: &str,
     generation: Generation,
     kept: bool,
-) {
+) -> bool {
     let p = &b.params;
     let (cookie, param) = match &p.sticky {
         Some((cookie, param)) => (cookie.as_str(), param.as_str()),
@@ -87,9 +88,11 @@ pub(super) fn write_balancer(
         slot.first_generation.store(generation.0, Relaxed);
         slot.repairs.store(0, Relaxed);
         slot.unlocked.store(0, Relaxed);
+        slot.lbstatus_sum.store(0, Relaxed);
     }
     slot.last_generation.store(generation.0, Relaxed);
     slot.used.store(1, Release);
+    kept && new_method
 }
 
 /// Tells one configured text from another; never 0.
@@ -296,6 +299,7 @@ pub(super) fn clear_worker(table: &Table, row: usize, slot: &WorkerSlot) {
         &slot.probe_since,
         &slot.past_sent,
         &slot.past_received,
+        &slot.missed,
         &slot.errors,
         &slot.seen_elected,
         &slot.seen_errors,

@@ -326,6 +326,7 @@ fn write_member(
     l.number("elected", w.elected.load(Relaxed));
     l.number("sent", traffic.0);
     l.number("received", traffic.1);
+    l.number("missed", w.missed.load(Relaxed));
     if let Some(at) = wall_of(&w.error_time) {
         l.number("error_time", at);
     }
@@ -426,6 +427,7 @@ fn restore_member(w: &WorkerSlot, h: &HealthSlot, r: &Record, told: &mut Vec<(bo
     w.seen_elected.store(counter("elected"), Relaxed);
     w.past_sent.store(counter("sent"), Relaxed);
     w.past_received.store(counter("received"), Relaxed);
+    w.missed.store(counter("missed"), Relaxed);
     if let Some(at) = r.number("error_time") {
         let ago = (clock::read_wall().seconds().max(0) as u64).saturating_sub(at);
         let now = clock::read_mono().0;

@@ -307,19 +307,6 @@ impl Scoreboard {
             .map(|cell| u64::from(cell.busy.load(Relaxed)))
             .sum()
     }
-
-    /// Bytes to and from a worker.
-    pub fn traffic(&self, worker: WorkerRow) -> u64 {
-        let Some(slot) = self.table.worker(usize::from(worker.0)) else {
-            return 0;
-        };
-        let past = [&slot.past_sent, &slot.past_received].map(|n| n.load(Relaxed));
-        (0..self.table.layout().counts.slots)
-            .filter_map(|slot| self.table.cell(slot, usize::from(worker.0)))
-            .flat_map(|cell| [cell.sent.load(Relaxed), cell.received.load(Relaxed)])
-            .chain(past)
-            .fold(0, u64::saturating_add)
-    }
 }
 
 /// Room for the configuration, its growth and some more, so that small changes need no new table.
