@@ -49,13 +49,18 @@ impl Holder {
         }
     }
 
+    /// Nothing happens when this child is the holder no longer.
     fn start_receiver(&self, receiver: &config::Receiver, row: BeaconRow, socket: UdpSocket) {
+        if !self.alive.get() {
+            return;
+        }
         let membership = receiver.balancer.as_ref().map(|balancer| {
             Membership::new(
                 Rc::clone(&self.board),
                 row,
                 balancer.name.clone(),
                 self.joined(balancer),
+                self.others(receiver),
                 receiver.timeout,
                 receiver.max_skew,
             )
@@ -81,6 +86,15 @@ impl Holder {
                 .collect(),
             grown: self.assignment.grown(no).to_vec(),
         })
+    }
+
+    /// The other receivers of a receiver's balancer.
+    fn others(&self, receiver: &config::Receiver) -> Vec<BeaconRow> {
+        let of = |r: &config::Receiver| r.balancer.as_ref().and_then(|b| b.no);
+        let all = self.settings.receivers.iter().enumerate();
+        let same = all.filter(|(_, r)| r.server != receiver.server && of(r) == of(receiver));
+        same.filter_map(|(i, _)| self.assignment.receiver(i))
+            .collect()
     }
 
     fn clone_for(&self) -> Holder {
@@ -164,5 +178,48 @@ async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
                 );
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::beacon::MacPolicy;
+    use crate::config::bare::bare;
+    use crate::config::beacon::{HostPort, Receiver as Wanted};
+    use crate::ids::{Generation, ServerNo};
+    use crate::shm::test_dir;
+
+    /// A look-up that ends after the lock went to another child must not make a second reader.
+    #[test]
+    fn who_is_no_holder_any_more_starts_no_receiver() {
+        let dir = test_dir("holder");
+        let mut settings = bare(&dir);
+        settings.receivers.push(Wanted {
+            server: ServerNo(0),
+            place: HostPort {
+                host: "127.0.0.1".into(),
+                port: 5555,
+            },
+            balancer: None,
+            timeout: Duration::ZERO,
+            max_skew: Duration::from_secs(30),
+            keys: Vec::new(),
+            policy: MacPolicy::default(),
+            span: Default::default(),
+        });
+        let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();
+        let rows = board.assign(&settings, Generation(0)).unwrap();
+        let row = rows.receiver(0).unwrap();
+        let receiver = settings.receivers[0].clone();
+        let holder = Holder::new(Rc::new(settings), board, Rc::new(rows), vec![None]);
+        holder.alive.set(true);
+        holder.end();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        holder.start_receiver(&receiver, row, socket);
+        assert!(holder.running.borrow().is_empty());
+        assert!(UdpSocket::bind(address).is_ok(), "its socket is closed");
+        let _ = std::fs::remove_dir_all(dir);
     }
 }

@@ -15,7 +15,8 @@ use crate::clock::Mono;
 use crate::codec::beacon::{Announcement, Origin, Refusal};
 use crate::log;
 use crate::shm::{
-    BalancerRow, BeaconRow, Found, LEASES, LeaseState, NewMember, Scoreboard, WorkerRow, status,
+    BalancerRow, BeaconRow, Found, LEASES, Lease, LeaseState, NewMember, Scoreboard, WorkerRow,
+    status,
 };
 
 /// An add that failed is tried again after this.
@@ -44,6 +45,8 @@ pub(super) struct Membership {
     name: String,
     /// `None`: there is no balancer of that name.
     balancer: Option<Joined>,
+    /// Other receivers of the same balancer: whoever hears a backend keeps it.
+    others: Vec<BeaconRow>,
     /// `ProxyBeaconTimeout`; zero: no eviction.
     timeout: Duration,
     /// A record that is not in use is kept this long for its mark.
@@ -69,6 +72,7 @@ impl Membership {
         row: BeaconRow,
         name: String,
         balancer: Option<Joined>,
+        others: Vec<BeaconRow>,
         timeout: Duration,
         max_skew: Duration,
     ) -> Membership {
@@ -77,6 +81,7 @@ impl Membership {
             row,
             name,
             balancer,
+            others,
             timeout,
             memory: max_skew * 2,
             records: vec![None; LEASES],
@@ -113,6 +118,11 @@ impl Membership {
         let mut current = 0;
         for found in &marked {
             let known = self.by_url.get(&found.name).copied();
+            let own = known.is_some_and(|index| self.state(index).added);
+            if !own && self.leases_of_others(&found.name).any(|l| l.state.added) {
+                current += 1;
+                continue;
+            }
             current += usize::from(known.is_some());
             let index = match known {
                 Some(index) => index,
@@ -165,6 +175,8 @@ impl Membership {
         now: Mono,
     ) -> Result<(), Refusal> {
         let url = origin.as_str();
+        // The same message to two receivers of one balancer is a copy: its first reader follows it.
+        let heard = self.leases_of_others(url).map(|l| l.last_ts).max();
         let index = match self.by_url.get(url).copied() {
             Some(index) => {
                 self.renew(index, a.ts, now)?;
@@ -181,6 +193,10 @@ impl Membership {
             }
         };
         self.check_member(index);
+        self.follow_others(index);
+        if heard.is_some_and(|ts| a.ts <= ts) {
+            return Ok(());
+        }
         let state = self.state(index);
         if a.leaving {
             self.leave(index);
@@ -213,6 +229,10 @@ impl Membership {
                     && !r.state.evicted
                     && now.since(r.last_seen) > self.timeout
                 {
+                    if self.heard_elsewhere(r) {
+                        self.change(index, |state| *state = LeaseState::default());
+                        continue;
+                    }
                     let silent = now.since(r.last_seen).as_secs();
                     self.check_member(index);
                     self.disable(
@@ -300,20 +320,49 @@ impl Membership {
         }
     }
 
+    fn leases_of_others<'a>(&'a self, url: &'a str) -> impl Iterator<Item = Lease> + 'a {
+        let rows = self.others.iter();
+        rows.filter_map(move |&row| self.board.find_lease(row, url))
+    }
+
+    /// Another receiver of the balancer may have disabled or enabled the member meanwhile.
+    fn follow_others(&mut self, index: usize) {
+        let state = self.state(index);
+        if self.others.is_empty() || !state.added {
+            return;
+        }
+        let member = state.member.and_then(|(row, _)| self.board.found(row));
+        let disabled = member.is_some_and(|f| f.status & status::DISABLED != 0);
+        let url = self.url(index);
+        let by_other = || self.leases_of_others(&url).any(|l| l.state.evicted);
+        if state.evicted && !disabled {
+            self.change(index, |state| (state.evicted, state.left) = (false, false));
+        } else if !state.evicted && disabled && by_other() {
+            self.change(index, |state| state.evicted = true);
+        }
+    }
+
+    /// Another receiver of the balancer has a live lease that was renewed later: it evicts when its
+    /// time has come.
+    fn heard_elsewhere(&self, r: &Record) -> bool {
+        let live = |l: Lease| l.state.added && !l.state.evicted && l.last_seen > r.last_seen;
+        self.leases_of_others(&r.url).any(live)
+    }
+
     fn add(&mut self, index: usize, a: &Announcement<'_>, now: Mono) -> Result<(), Refusal> {
         let url = self.url(index);
         let failed = |me: &mut Membership, why| {
             me.change(index, |state| state.last_attempt = now);
             Err(why)
         };
-        let found = self.joined_members().find(|f| f.name == url);
+        let mut found: Vec<_> = self.joined_members().filter(|f| names(f, &url)).collect();
+        if found.iter().any(|f| f.status & status::BEACON == 0) {
+            return failed(self, Refusal::NotManaged);
+        }
         let Some(balancer) = &self.balancer else {
             return failed(self, Refusal::AddFailed);
         };
-        if let Some(found) = found {
-            if found.status & status::BEACON == 0 {
-                return failed(self, Refusal::NotManaged);
-            }
+        if let Some(found) = found.pop() {
             let disabled = found.status & status::DISABLED != 0;
             self.change(index, |state| {
                 state.added = true;
@@ -335,7 +384,8 @@ impl Membership {
         let Some(found) = added.and_then(|row| self.board.found(row)) else {
             return failed(self, Refusal::AddFailed);
         };
-        self.note_announced(index, a);
+        let route = a.route.unwrap_or("").to_owned();
+        self.note_announced(index, route, a.load_factor.unwrap_or(0));
         self.change(index, |state| {
             state.added = true;
             state.evicted = true;
@@ -362,18 +412,19 @@ impl Membership {
             n => n,
         });
         if new_route.is_some() || new_factor.is_some() {
-            self.board.set_member(row, new_route, new_factor);
-            self.note_announced(index, a);
+            // A route that could not be set now is one to be set at the next announcement.
+            let done = self.board.set_member(row, new_route, new_factor);
+            let route = if done { route } else { r.announced.0.as_str() };
+            let route = route.to_owned();
+            self.note_announced(index, route, factor);
         }
     }
 
-    fn note_announced(&mut self, index: usize, a: &Announcement<'_>) {
-        let announced = (a.route.unwrap_or("").to_owned(), a.load_factor.unwrap_or(0));
-        let (route, factor) = (&announced.0, announced.1);
+    fn note_announced(&mut self, index: usize, route: String, factor: u32) {
         self.board
-            .note_announced(self.row, index as u16, route, factor);
+            .note_announced(self.row, index as u16, &route, factor);
         if let Some(r) = &mut self.records[index] {
-            r.announced = announced;
+            r.announced = (route, factor);
         }
     }
 
@@ -467,6 +518,13 @@ impl Membership {
             .as_ref()
             .map_or(String::new(), |r| r.url.clone())
     }
+}
+
+/// Whether this member is the backend of that canonical URL, also where somebody wrote its name in
+/// another way (`http://h/`).
+fn names(member: &Found, url: &str) -> bool {
+    member.name == url
+        || Origin::parse(member.name.as_bytes()).is_some_and(|own| own.as_str() == url)
 }
 
 #[cfg(test)]

@@ -30,18 +30,26 @@ fn at(seconds: f64) -> Mono {
 }
 
 fn site(growth: u16, timeout: u64) -> Site {
+    site_of(growth, timeout, 1)
+}
+
+/// With so many receivers of the one balancer.
+fn site_of(growth: u16, timeout: u64, receivers: u16) -> Site {
     let dir = test_dir("lease");
     let params = BalancerParams {
         growth,
         ..BalancerParams::default()
     };
-    let own = [("http://own", WorkerParams::default())];
+    let own = [
+        ("http://own", WorkerParams::default()),
+        ("http://slash/", WorkerParams::default()),
+    ];
     let mut settings = bare(&dir).with_balancer("balancer://c", params, &own);
-    settings.receivers.push(Receiver {
-        server: ServerNo(0),
+    let receiver = |no: u16| Receiver {
+        server: ServerNo(no),
         place: HostPort {
             host: "127.0.0.1".into(),
-            port: 5555,
+            port: 5555 + no,
         },
         balancer: Some(BeaconBalancer {
             name: "balancer://c".into(),
@@ -52,7 +60,8 @@ fn site(growth: u16, timeout: u64) -> Site {
         keys: Vec::new(),
         policy: Default::default(),
         span: Default::default(),
-    });
+    };
+    settings.receivers = (0..receivers).map(receiver).collect();
     let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();
     board.assign(&settings, Generation(0)).unwrap();
     let mut members = membership(&settings, &board, Generation(0));
@@ -66,19 +75,33 @@ fn site(growth: u16, timeout: u64) -> Site {
 }
 
 fn membership(settings: &Settings, board: &Rc<Scoreboard>, generation: Generation) -> Membership {
+    membership_of(0, settings, board, generation)
+}
+
+fn membership_of(
+    no: usize,
+    settings: &Settings,
+    board: &Rc<Scoreboard>,
+    generation: Generation,
+) -> Membership {
     let rows = board.assign(settings, generation).unwrap();
     board.set_generation(generation, 1);
-    let r = &settings.receivers[0];
+    let r = &settings.receivers[no];
+    let own = settings.balancers[0].members.iter();
     let joined = Joined {
         row: rows.balancer(C).unwrap(),
-        configured: vec![rows.worker(settings.balancers[0].members[0]).unwrap()],
+        configured: own.map(|&m| rows.worker(m).unwrap()).collect(),
         grown: rows.grown(C).to_vec(),
     };
     Membership::new(
         board.clone(),
-        rows.receiver(0).unwrap(),
+        rows.receiver(no).unwrap(),
         "balancer://c".into(),
         Some(joined),
+        (0..settings.receivers.len())
+            .filter(|i| *i != no)
+            .map(|i| rows.receiver(i).unwrap())
+            .collect(),
         r.timeout,
         r.max_skew,
     )
@@ -107,13 +130,13 @@ impl Site {
         self.members.accept(&origin, a, at(seconds))
     }
 
-    /// `name status`, without the configured member.
+    /// `name status`, without the configured members.
     fn list(&self) -> Vec<String> {
         let members = self.board.snapshot().balancers.remove(0).members;
         let text = |m: &crate::shm::WorkerInfo| {
             format!("{} {}", m.name, status::text(m.status).trim_end())
         };
-        members.iter().skip(1).map(text).collect()
+        members.iter().skip(2).map(text).collect()
     }
 
     /// Another process becomes the holder.
@@ -163,6 +186,9 @@ fn members_of_others_are_left_alone() {
     let mut s = site(2, 1);
     assert_eq!(s.hear("http://own", 1, 0.0), Err(Refusal::NotManaged));
     assert_eq!(s.hear("http://own", 2, 1.0), Ok(()), "not tried again yet");
+    // One spelling of a URL or another: it is the same backend.
+    assert_eq!(s.hear("http://slash", 1, 0.0), Err(Refusal::NotManaged));
+    assert!(s.list().is_empty());
     s.members.sweep(at(100.0));
     let own = &s.board.snapshot().balancers[0].members[0];
     assert_eq!(status::text(own.status), "Init Ok ");
@@ -216,7 +242,7 @@ fn route_and_load_factor_follow_the_announcement_only_when_it_changes() {
     s.say("http://b", &a(1, Some("r1"), Some(250)), 0.0)
         .unwrap();
     let member = |s: &Site| {
-        let m = s.board.snapshot().balancers.remove(0).members.remove(1);
+        let m = s.board.snapshot().balancers.remove(0).members.remove(2);
         (m.route, m.load_factor)
     };
     assert_eq!(member(&s), ("r1".into(), 250));
@@ -321,4 +347,97 @@ fn records_are_given_back_and_never_live_ones() {
     s.hear("http://h2", 3, 126.0).unwrap();
     assert_eq!(s.list()[2], "http://h2 Init Bcn Ok");
     assert_eq!(s.list()[1], "http://h1 Init Dis Bcn");
+}
+
+/// Both receivers of the balancer, and a way to say something to either.
+fn two(timeout: u64) -> (Site, Membership) {
+    let s = site_of(4, timeout, 2);
+    let mut other = membership_of(1, &s.settings, &s.board, Generation(0));
+    other.take_over(at(0.0));
+    (s, other)
+}
+
+fn hear(m: &mut Membership, url: &str, a: &Announcement<'_>, seconds: f64) -> Result<(), Refusal> {
+    m.accept(&Origin::parse(url.as_bytes()).unwrap(), a, at(seconds))
+}
+
+/// Nobody loses members to a receiver that never heard of them, whoever takes over from whom.
+#[test]
+fn two_receivers_of_one_balancer_leave_each_other_s_members_alone() {
+    let (mut s, mut other) = two(10);
+    s.hear("http://b", 1, 0.0).unwrap();
+    hear(&mut other, "http://c", &message(1), 0.0).unwrap();
+    s.hand_over(1.0);
+    other = membership_of(1, &s.settings, &s.board, Generation(1));
+    other.take_over(at(1.0));
+    assert_eq!((s.members.len(), other.len()), (1, 1));
+    for second in 1..30 {
+        let now = f64::from(second);
+        s.hear("http://b", 2 + i64::from(second), now).unwrap();
+        hear(&mut other, "http://c", &message(2 + i64::from(second)), now).unwrap();
+        s.members.sweep(at(now));
+        other.sweep(at(now));
+        assert_eq!(s.list(), ["http://b Init Bcn Ok", "http://c Init Bcn Ok"]);
+    }
+    // Each evicts its own.
+    other.sweep(at(45.0));
+    assert_eq!(s.list(), ["http://b Init Bcn Ok", "http://c Init Dis Bcn"]);
+    s.members.sweep(at(45.0));
+    assert_eq!(s.list(), ["http://b Init Dis Bcn", "http://c Init Dis Bcn"]);
+}
+
+/// A backend that tells both: it stays while either hears it, a copy is no replay and no new sign
+/// of life, and it leaves and returns wherever its word comes first.
+#[test]
+fn a_backend_may_tell_both_receivers() {
+    let (mut s, mut other) = two(10);
+    s.hear("http://b", 5, 0.0).unwrap();
+    hear(&mut other, "http://b", &message(5), 0.1).unwrap();
+    // From now on only the other one hears it.
+    hear(&mut other, "http://b", &message(6), 8.0).unwrap();
+    s.members.sweep(at(12.0));
+    assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
+    // Sent to the first again by somebody who listened.
+    assert_eq!(s.hear("http://b", 6, 17.0), Ok(()));
+    assert_eq!(s.hear("http://b", 6, 17.0), Err(Refusal::Replayed));
+    other.sweep(at(18.2));
+    s.members.sweep(at(18.2));
+    assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
+    s.hear("http://b", 7, 19.0).unwrap();
+    hear(&mut other, "http://b", &message(7), 19.0).unwrap();
+    assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
+    let leaving = Announcement {
+        leaving: true,
+        ..message(8)
+    };
+    s.say("http://b", &leaving, 20.0).unwrap();
+    hear(&mut other, "http://b", &leaving, 20.0).unwrap();
+    assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
+    hear(&mut other, "http://b", &message(9), 21.0).unwrap();
+    s.hear("http://b", 9, 21.0).unwrap();
+    assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
+}
+
+/// A route that another writer's lock kept out comes with the next announcement.
+#[test]
+fn a_route_that_could_not_be_set_is_set_later() {
+    let mut s = site(2, 0);
+    s.hear("http://b", 1, 0.0).unwrap();
+    let a = |ts| Announcement {
+        route: Some("r1"),
+        load_factor: Some(300),
+        ..message(ts)
+    };
+    let rows = s.board.assign(&s.settings, Generation(0)).unwrap();
+    let board = s.board.clone();
+    let held = board.hold_for_tests(rows.balancer(C).unwrap());
+    s.say("http://b", &a(2), 1.0).unwrap();
+    let member = |s: &Site| {
+        let m = s.board.snapshot().balancers.remove(0).members.remove(2);
+        (m.route, m.load_factor)
+    };
+    assert_eq!(member(&s), (String::new(), 300));
+    drop(held);
+    s.say("http://b", &a(3), 2.0).unwrap();
+    assert_eq!(member(&s), ("r1".into(), 300));
 }

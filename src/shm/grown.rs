@@ -127,22 +127,31 @@ impl Scoreboard {
         (slot.status.load(Acquire) & status::DISABLED != 0) == on
     }
 
-    /// Gives a member another route or load factor.
-    pub fn set_member(&self, row: WorkerRow, route: Option<&str>, load_factor: Option<u32>) {
+    /// Gives a member another route or load factor. False: the route stays as it is, since the
+    /// balancer's lock could not be had.
+    pub fn set_member(
+        &self,
+        row: WorkerRow,
+        route: Option<&str>,
+        load_factor: Option<u32>,
+    ) -> bool {
         let Some(slot) = self.slot_of(row) else {
-            return;
+            return false;
         };
+        let mut done = true;
         if let Some(route) = route {
-            // One writer at a time; without the lock's being free the route stays as it is.
+            // One writer at a time.
             let balancer = (slot.balancer.load(Relaxed) as u16).checked_sub(1);
-            if let Some(_held) = balancer.and_then(|b| self.hold(BalancerRow(b))) {
-                slot.seq.write(|| slot.route.set(route.as_bytes()));
+            match balancer.and_then(|b| self.hold(BalancerRow(b))) {
+                Some(_held) => slot.seq.write(|| slot.route.set(route.as_bytes())),
+                None => done = false,
             }
         }
         if let Some(factor) = load_factor {
             slot.load_factor.store(factor, Relaxed);
         }
         slot.updated.store(clock::read_wall().0, Relaxed);
+        done
     }
 
     pub(super) fn changed(&self, balancer: BalancerRow) {
@@ -155,6 +164,11 @@ impl Scoreboard {
 
 #[cfg(test)]
 impl Scoreboard {
+    /// Another writer has the balancer's lock until what this gives is dropped.
+    pub fn hold_for_tests(&self, balancer: BalancerRow) -> impl Drop + '_ {
+        self.hold(balancer).unwrap()
+    }
+
     /// Sets status bits, as an administrator would.
     pub fn change_status_for_tests(&self, row: WorkerRow, bits: u32) {
         if let Some(slot) = self.slot_of(row) {

@@ -80,6 +80,15 @@ impl Scoreboard {
         out
     }
 
+    /// The lease of a URL.
+    pub fn find_lease(&self, row: BeaconRow, url: &str) -> Option<Lease> {
+        (0..LEASES as u16).find_map(|index| {
+            let slot = self.lease_slot(row, index)?;
+            let own = slot.state.load(Acquire) == LEASE_USED && slot.url.is(url.as_bytes());
+            own.then(|| read_lease(index, slot))?
+        })
+    }
+
     /// Takes the record at `index` for a URL.
     pub fn make_lease(&self, row: BeaconRow, index: u16, url: &str, ts: i64, now: Mono) {
         let Some(slot) = self.lease_slot(row, index) else {
