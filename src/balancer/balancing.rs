@@ -528,6 +528,12 @@ impl Balancing {
         offer(&state, clock::now(), Duration::MAX) != Offer::No
     }
 
+    /// Whether it never goes into error, as it stands now.
+    pub fn ignores_errors(&self, worker: WorkerNo) -> bool {
+        self.row(worker)
+            .is_some_and(|row| self.board.member(row).status & status::IGNORE != 0)
+    }
+
     /// After the request: `failonstatus`. True when it put the member in error (log it then).
     pub fn fail_on_status(&self, worker: WorkerNo, code: u16) -> bool {
         self.balancer_of(worker)

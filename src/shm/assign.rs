@@ -145,10 +145,12 @@ pub(super) fn assign(
             generation,
             kept: p.kept,
         };
-        rows::write_worker(slot, w, &place);
-        if let Some(h) = table.health(p.row) {
+        // The checks first: what they found out stays only where they go on.
+        let checked = table.health(p.row).is_some_and(|h| {
             health::configure(slot, h, &w.params.health, p.kept);
-        }
+            health::is_checked(h)
+        });
+        rows::write_worker(slot, w, &place, checked);
     }
     for (b, grown) in settings.balancers.iter().zip(&placed.grown) {
         for (i, p) in grown.iter().enumerate() {

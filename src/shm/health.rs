@@ -199,13 +199,17 @@ pub(super) fn configure(w: &WorkerSlot, h: &HealthSlot, p: &HealthParams, kept: 
     h.conf_uri.store(digest(&p.uri), Relaxed);
     h.conf_expression.store(digest(&p.expression), Relaxed);
     // Nobody would ever find it well again.
-    let unchecked = h.method.load(Relaxed) == HealthMethod::None as u32;
-    if kept && unchecked && h.checks.load(Relaxed) > 0 {
+    if kept && !is_checked(h) && h.checks.load(Relaxed) > 0 {
         h.checks.store(0, Relaxed);
         if w.conf_status.load(Relaxed) & status::HEALTH_FAILED == 0 {
             w.status.fetch_and(!status::HEALTH_FAILED, Relaxed);
         }
     }
+}
+
+/// Whether anybody finds the member well or ill.
+pub(super) fn is_checked(h: &HealthSlot) -> bool {
+    h.method.load(Relaxed) != HealthMethod::None as u32
 }
 
 /// From an older table.

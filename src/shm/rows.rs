@@ -13,7 +13,6 @@ use super::record::{
 use super::status;
 use super::table::Table;
 use crate::clock;
-use crate::config::health::HealthMethod;
 use crate::config::settings::{Balancer, Worker};
 use crate::ids::Generation;
 
@@ -138,8 +137,8 @@ pub(super) struct Place<'a> {
     pub kept: bool,
 }
 
-/// The row of a worker.
-pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>) {
+/// The row of a worker. `checked`: its health is checked, by the configuration's word or by hand.
+pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>, checked: bool) {
     let p = &w.params;
     // Workers outside balancers never go into error (spec: balancer 4).
     let plain = if place.balancer.is_none() {
@@ -151,7 +150,7 @@ pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>) {
     if !place.kept || slot.conf_status.load(Relaxed) != configured {
         // What was found out outlives a change of the flags.
         let mut kept = status::ERROR | status::PROBATION;
-        if p.health.method != HealthMethod::None {
+        if checked {
             kept |= status::HEALTH_FAILED;
         }
         let _ = slot

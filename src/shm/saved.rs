@@ -440,6 +440,12 @@ fn restore_member(w: &WorkerSlot, h: &HealthSlot, r: &Record, told: &mut Vec<(bo
         |key| r.number(key),
         |key| r.fields.get(key).map(String::as_str),
     );
+    // Failed by checks that the configuration has no more: nobody would ever find it well again.
+    let was_checked = r.number("hcmethod").is_some_and(|method| method != 0);
+    let configured = w.conf_status.load(Relaxed) & status::HEALTH_FAILED != 0;
+    if was_checked && !health::is_checked(h) && !configured {
+        w.status.fetch_and(!status::HEALTH_FAILED, Release);
+    }
     w.updated.store(clock::read_wall().0, Relaxed);
 }
 

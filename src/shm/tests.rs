@@ -19,6 +19,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Mono;
 use crate::config::bare::bare;
+use crate::config::health::{HealthMethod, HealthParams};
 use crate::config::settings::{BalancerParams, Settings, WorkerParams};
 use crate::ids::{BalancerNo, ChildNo, Generation, SlotNo, WorkerNo};
 
@@ -218,6 +219,76 @@ fn what_was_changed_by_hand_stays_until_its_text_changes() {
     assert_eq!(b.member(row).load_factor, 200);
     assert_eq!(b.member(row).status, status::INIT | status::STANDBY);
     assert_eq!(b.routes(row).route, "text");
+    let _ = std::fs::remove_dir_all(dir);
+}
+
+/// `pair` with other parameters for its first member.
+fn first_member(change: impl FnOnce(&mut WorkerParams)) -> Settings {
+    let mut settings = pair();
+    change(&mut settings.workers[0].params);
+    settings
+}
+
+/// That a check found a member ill is kept over a reload that gives it other flags, as long as
+/// somebody checks it: by a method that was set by hand too.
+#[test]
+fn what_checks_found_out_outlives_other_flags() {
+    let dir = test_dir("checks");
+    let settings = pair();
+    let b = board(&dir, &settings, 1);
+    let rows = b.assign(&settings, Generation(0)).unwrap();
+    let row = rows.worker(WorkerNo(0)).unwrap();
+    let by_hand = HealthParams {
+        method: HealthMethod::Tcp,
+        ..HealthParams::default()
+    };
+    b.set_health(row, &by_hand);
+    b.health_ended(row, Mono(1), false, (0, 0), HealthStep::Disable);
+    let failed = || b.member(row).status & status::HEALTH_FAILED != 0;
+    let flags = |status| first_member(|p| p.status = status);
+    b.assign(&flags(status::STANDBY), Generation(1)).unwrap();
+    assert!(failed(), "{}", status::text(b.member(row).status));
+    // Nobody checks it any more, and the configuration says so in the same breath.
+    b.set_health(row, &HealthParams::default());
+    b.assign(&flags(status::SPARE), Generation(2)).unwrap();
+    assert!(!failed());
+    let _ = std::fs::remove_dir_all(dir);
+}
+
+/// BalancerPersist: a member that checks found ill is not ill for ever when the configuration has no
+/// checks any more. What stands in the configuration, or was set by hand, stays.
+#[test]
+fn a_saved_failed_check_goes_with_the_checks() {
+    let dir = test_dir("saved-checks");
+    let path = dir.join("state");
+    let persistent = |mut s: Settings| {
+        s.servers[0].proxy.persist = true;
+        s
+    };
+    let checked = |status| {
+        persistent(first_member(|p| {
+            p.health.method = HealthMethod::Get;
+            p.status = status;
+        }))
+    };
+    let run = |old: &Settings, new: &Settings, ill: u32| {
+        let b = board(&dir, old, 1);
+        let rows = b.assign(old, Generation(0)).unwrap();
+        b.change_status_for_tests(rows.worker(WorkerNo(0)).unwrap(), ill);
+        b.save(old, &rows, &path).unwrap();
+        b.remove();
+        let b = board(&dir, new, 1);
+        let rows = b.assign(new, Generation(0)).unwrap();
+        b.restore(new, &rows, &path);
+        b.remove();
+        b.member(rows.worker(WorkerNo(0)).unwrap()).status & status::HEALTH_FAILED != 0
+    };
+    let (with, without) = (checked(0), persistent(pair()));
+    assert!(run(&with, &with, status::HEALTH_FAILED));
+    assert!(!run(&with, &without, status::HEALTH_FAILED));
+    assert!(run(&without, &without, status::HEALTH_FAILED), "by hand");
+    let marked = persistent(first_member(|p| p.status = status::HEALTH_FAILED));
+    assert!(run(&checked(status::HEALTH_FAILED), &marked, 0));
     let _ = std::fs::remove_dir_all(dir);
 }
 

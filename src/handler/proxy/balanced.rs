@@ -10,7 +10,6 @@ use crate::balancer::sticky::{self, Session};
 use crate::balancer::{Asked, Choice, NoMember, hash};
 use crate::clock;
 use crate::config::settings::{HashKey, Worker};
-use crate::config::status;
 use crate::fault::{Fault, Kind, Origin, Phase, Retry};
 use crate::ids::{BalancerNo, WorkerNo};
 use crate::reactor::Timer;
@@ -78,7 +77,7 @@ impl<'a> Stage<'a> {
             }
             self.blame(no, member, &failed);
             // One that ignores errors stays usable, so httpd never goes on from it.
-            let firm = member.params.status & status::IGNORE_ERRORS != 0 && failed.blames;
+            let firm = failed.blames && proxy.balancing.ignores_errors(member.no);
             let further = proxy.balancing.max_attempts(no);
             if failed.fault.retry != Retry::Elsewhere || firm || tries >= further {
                 self.judge_failure(no, member, &failed.fault);
