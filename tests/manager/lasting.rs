@@ -1,0 +1,142 @@
+//! What outlives a graceful restart, a restart and a stop.
+
+use super::*;
+
+#[test]
+fn changes_outlive_a_graceful_restart_but_no_stop() {
+    let mut s = site();
+    let c = Backend::start("c");
+    let url = format!("http://127.0.0.1:{}", c.port);
+    s.set(&format!("b_nwrkr={url}&b_wyes=1&b_tmo=7&b_ss=SID"));
+    s.post(&format!(
+        "b=a&w={url}&nonce={}&w_status_D=0&w_wr=c",
+        s.nonce("a")
+    ));
+    s.edit("w_lf=3&w_status_N=1&w_wr=hand&w_hm=TCP&w_hi=60s");
+    get(s.server.port, "/x").unwrap();
+    let (nonce, before, elected) = (s.nonce("a"), s.state(), s.member(2).elected);
+    s.server.graceful();
+    assert_eq!(s.state(), before);
+    assert_eq!(s.nonce("a"), nonce);
+    assert_eq!(s.member(2).elected, elected);
+    assert!(s.names(6).contains('c'));
+    // What the configuration says anew counts; what it says no more of is gone.
+    let text = conf(s.a.port, s.b.port, "timeout=9 stickysession=OTHER");
+    let text = text.replace(
+        &format!("127.0.0.1:{}\nBalancerMember", s.a.port),
+        &format!("127.0.0.1:{} route=conf\nBalancerMember", s.a.port),
+    );
+    s.server.configure(&text);
+    s.server.graceful();
+    let (m, b) = (s.member(0), s.balancer());
+    assert_eq!(
+        (m.route.as_str(), m.load_factor, m.status & 4),
+        ("conf", 300, 4)
+    );
+    assert_eq!(
+        (b.timeout_ms, b.sticky_cookie.as_str(), b.members.len()),
+        (9000, "OTHER", 3)
+    );
+    s.server.configure(&text.replace("growth=1", ""));
+    s.server.graceful();
+    assert_eq!(s.balancer().members.len(), 2);
+    s.server.wait_log("which was added at run time, is gone");
+    // HUP begins anew.
+    s.edit("w_wr=again");
+    let out = s.server.control("restart");
+    assert!(out.status.success());
+    common::eventually("the new generation", || {
+        let m = s.member(0);
+        (m.route.as_str(), m.load_factor) == ("conf", 100)
+    });
+    common::eventually("a new nonce", || s.nonce("a") != nonce);
+    s.server.signal(nix::sys::signal::Signal::SIGTERM);
+    s.server.wait_exit();
+    s.launch_again();
+    assert_eq!(s.member(0).load_factor, 100);
+}
+
+#[test]
+fn with_balancer_persist_changes_outlive_a_stop() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let text = format!("BalancerPersist On\n{}", conf(a.port, b.port, ""));
+    let server = Server::start(&text);
+    let mut s = Site { server, a, b };
+    assert!(
+        s.ask("GET", "/bm", "", "")
+            .text()
+            .contains("changes will be persisted")
+    );
+    let c = Backend::start("c");
+    let url = format!("http://127.0.0.1:{}", c.port);
+    s.set(&format!("b_nwrkr={url}&b_wyes=1&b_tmo=7&b_max=4&b_ss=A|b"));
+    s.post(&format!(
+        "b=a&w={url}&nonce={}&w_status_D=0&w_wr=c",
+        s.nonce("a")
+    ));
+    s.edit("w_lf=3&w_status_N=1&w_wr=hand+%25&w_hm=GET&w_hu=/h&w_hi=60s&w_he=ok234");
+    get(s.server.port, "/x").unwrap();
+    let (nonce, before) = (s.nonce("a"), s.state());
+    let elected: Vec<_> = s.balancer().members.iter().map(|m| m.elected).collect();
+    let restart = |s: &mut Site| {
+        s.server.signal(nix::sys::signal::Signal::SIGTERM);
+        s.server.wait_exit();
+        s.launch_again();
+    };
+    restart(&mut s);
+    assert_eq!(s.state(), before);
+    assert_eq!(s.nonce("a"), nonce);
+    let after: Vec<_> = s.balancer().members.iter().map(|m| m.elected).collect();
+    assert_eq!(after, elected);
+    assert!(s.names(6).contains('c'), "its row is its own");
+    assert_eq!(
+        s.set("b_nwrkr=http://127.0.0.1:1&b_wyes=1").status,
+        400,
+        "it is full"
+    );
+    assert!(s.server.control("restart").status.success());
+    common::eventually("the new generation", || s.state() == before);
+    // The configuration's new words count, the others stay.
+    let new = text.replace("growth=1", "growth=1 timeout=9");
+    s.server.configure(&new);
+    restart(&mut s);
+    let b = s.balancer();
+    assert_eq!(
+        (b.timeout_ms, b.max_attempts_set, b.sticky_param.as_str()),
+        (9000, Some(4), "b")
+    );
+    // A damaged record is left out and told; too little room is told too.
+    let path = s.server.table().with_extension("balancers");
+    s.server.configure(&text.replace("ProxySet growth=1", ""));
+    s.server.signal(nix::sys::signal::Signal::SIGTERM);
+    s.server.wait_exit();
+    let saved = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, saved.replacen("factor=300", "factor=900", 1)).unwrap();
+    s.launch_again();
+    s.server.wait_log("is damaged and left out");
+    s.server.wait_log("no room for http://127.0.0.1:");
+    assert_eq!(
+        (s.member(0).load_factor, s.balancer().members.len()),
+        (100, 2)
+    );
+}
+
+#[test]
+fn checks_set_by_hand_start_from_the_defaults_and_outlive_a_graceful_restart() {
+    let bad =
+        |_: &Seen| Reply::RawThenClose(b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n".to_vec());
+    let (a, b) = (Backend::with(bad), Backend::start("b"));
+    let server = Server::start(&conf(a.port, b.port, ""));
+    let s = Site { server, a, b };
+    let (nonce, url) = (s.nonce("a"), "http://127.0.0.1:1");
+    assert_ne!(s.set(&format!("b_nwrkr={url}&b_wyes=1")).status, 400);
+    s.post(&format!("b=a&w={url}&nonce={nonce}&w_hm=GET"));
+    let h = s.member(2).health.unwrap().state;
+    let seen = (h.interval.as_secs(), h.passes, h.fails);
+    assert_eq!(seen, (30, 1, 1));
+    s.edit("w_hm=GET&w_hi=100&w_hp=1&w_hf=1");
+    let failed = || s.member(0).status & status::HEALTH_FAILED != 0;
+    common::eventually("the check failed", failed);
+    s.server.graceful();
+    assert!(failed(), "the mark is kept");
+}

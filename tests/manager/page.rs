@@ -1,0 +1,145 @@
+//! What the page shows, in its three forms, and who is led where.
+
+use super::*;
+
+#[test]
+fn the_page_says_what_there_is() {
+    let s = site();
+    let page = s.ask("GET", "/bm", "", "");
+    assert_eq!(page.status, 200, "{}", s.server.story());
+    let text = page.text();
+    for part in [
+        "<h1>Load Balancer Manager for localhost</h1>",
+        "Balancer changes will NOT be persisted on restart.",
+        "Balancers are inherited from main server.",
+        "LoadBalancer Status for <a href=\"/bm?b=a&amp;nonce=",
+        "balancer://a</a> [",
+        "3 [2 Used]",
+        "(None)",
+        "Init Ok ",
+        "<svg",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("<script") && !text.contains("<form"));
+    assert_eq!(page.field("content-type"), Some("text/html; charset=UTF-8"));
+    assert_eq!(page.field("x-content-type-options"), Some("nosniff"));
+    assert_eq!(page.field("cache-control"), Some("no-store"));
+    assert_eq!(page.field("referrer-policy"), Some("same-origin"));
+    let policy = page.field("content-security-policy").unwrap();
+    for part in [
+        "default-src 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ] {
+        assert!(policy.contains(part));
+    }
+    assert!(!policy.contains("script"));
+    assert_eq!(
+        s.server.count_log("cross-site"),
+        0,
+        "a plain visit is no fault"
+    );
+    assert_eq!(s.ask("HEAD", "/bm", "", "").body, b"");
+    assert_eq!(s.ask("PUT", "/bm", PAGE, "").status, 405);
+    // A form is shown without a nonce, to who comes from the page.
+    let url = format!("/bm?b=a&w=http://127.0.0.1:{}", s.a.port);
+    let text = s.ask("GET", &url, PAGE, "").text();
+    assert!(
+        text.contains("Edit worker settings for http://127.0.0.1:"),
+        "{text}"
+    );
+    for field in [
+        "w_lf",
+        "w_ls",
+        "w_wr",
+        "w_rr",
+        "w_status_I",
+        "w_status_N",
+        "w_status_D",
+        "w_status_H",
+        "w_status_R",
+        "w_status_S",
+        "w_status_C",
+        "w_hm",
+        "w_he",
+        "w_hi",
+        "w_hp",
+        "w_hf",
+        "w_hu",
+        "nonce",
+    ] {
+        assert!(text.contains(&format!("name=\"{field}\"")), "{field}");
+    }
+    let text = s.ask("GET", "/bm?b=a", PAGE, "").text();
+    for field in [
+        "b_lbm", "b_tmo", "b_max", "b_sforce", "b_ss", "b_nwrkr", "b_wyes",
+    ] {
+        assert!(text.contains(&format!("name=\"{field}\"")), "{field}");
+    }
+    let text = s.ask("GET", "/bm?b=b", PAGE, "").text();
+    assert!(!text.contains("b_nwrkr"), "b has no room");
+}
+
+#[test]
+fn browsers_are_led_back_to_the_page() {
+    let s = site();
+    let nonce = s.nonce("a");
+    let form = format!("b=a&w=http://127.0.0.1:{}&nonce={nonce}&w_ls=3", s.a.port);
+    let fields = format!("{PAGE}{FORM}Accept: text/html,*/*\r\n");
+    let r = s.ask("POST", "/bm", &fields, &form);
+    assert_eq!(r.status, 303);
+    let place = r.field("location").unwrap();
+    assert!(
+        place.starts_with("/bm?b=a&w=http%3A%2F%2F127.0.0.1%3A"),
+        "{place}"
+    );
+    assert_eq!(s.member(0).lbset, 3);
+    let r = s.ask("POST", "/bm", &fields, &form.replace("w_ls=3", "w_ls=x"));
+    assert_eq!(r.status, 200);
+    assert!(r.text().contains("Nothing was changed:"));
+}
+
+#[test]
+fn texts_are_harmless_in_all_forms() {
+    let s = site();
+    s.edit("w_wr=%3Cscript%3E%22%27%26&w_rr=%C3%A9%3C/td%3E");
+    assert_eq!(s.member(0).route, "<script>\"'&");
+    for form in ["", "?xml=1", "?json"] {
+        let text = s.ask("GET", &format!("/bm{form}"), "", "").text();
+        assert!(
+            !text.contains("<script>") && !text.contains("é</td>"),
+            "{text}"
+        );
+    }
+    let page: Value = serde_json::from_str(&s.ask("GET", "/bm?json", "", "").text()).unwrap();
+    assert_eq!(page["balancers"][0]["members"][0]["route"], "<script>\"'&");
+    let r = s.ask("GET", "/bm?xml=1", "Referer: http://evil.test/\r\n", "");
+    assert!(r.field("content-type").unwrap().starts_with("text/html"));
+    let xml = s.ask("GET", "/bm?xml=1", "", "");
+    assert_eq!(xml.field("content-type"), Some("text/xml"));
+    assert!(
+        xml.text()
+            .starts_with("<?xml version='1.0' encoding='UTF-8' ?>\n<httpd:manager ")
+    );
+}
+
+#[test]
+fn an_open_manager_is_warned_of() {
+    let s = Server::prepare(
+        "Listen 127.0.0.1:@PORT@\n<Location /m>\nSetHandler balancer-manager\n</Location>\n",
+    );
+    let out = s.muster(&["-t"]);
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&out.stdout),
+        String::from_utf8_lossy(&out.stderr)
+    );
+    assert!(
+        out.status.success() && text.contains("balancer-manager without Require"),
+        "{text}"
+    );
+    s.configure("Listen 127.0.0.1:@PORT@\n<Location /m>\nSetHandler balancer-manager\nRequire local\n</Location>\n");
+    let out = s.muster(&["-t"]);
+    assert!(!String::from_utf8_lossy(&out.stderr).contains("without Require"));
+}

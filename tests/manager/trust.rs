@@ -1,0 +1,115 @@
+//! Whose request is believed: nonces, foreign pages, bodies without end.
+
+use super::*;
+
+#[test]
+fn only_the_page_itself_is_believed() {
+    let s = site();
+    let before = s.state();
+    let (nonce, other) = (s.nonce("a"), s.nonce("b"));
+    assert_eq!(nonce.len(), 36);
+    assert_ne!(nonce, other);
+    let form = |nonce: &str| format!("b=a&w=http://127.0.0.1:{}&nonce={nonce}&w_lf=5", s.a.port);
+    for wrong in ["", "x", &other, &nonce.to_uppercase().replace('A', "b")] {
+        let r = s.post(&form(wrong));
+        assert_eq!((r.status, s.state()), (200, before.clone()), "{wrong}");
+        assert!(r.text().contains("Nothing was changed:"));
+    }
+    let form = form(&nonce);
+    for fields in [
+        "",
+        "Referer: http://evil.test/bm\r\n",
+        "Referer: null\r\n",
+        "Referer: /bm\r\n",
+        "Referer: http://localhost.evil.test/\r\n",
+        "Referer: http://localhost@evil.test/\r\n",
+        "Referer: http://localhost/bm\r\nOrigin: http://evil.test\r\n",
+        "Referer: http://localhost/bm\r\nOrigin: null\r\n",
+        "Referer: http://localhost/bm\r\nSec-Fetch-Site: cross-site\r\n",
+        "Referer: http://localhost/bm\r\nSec-Fetch-Site: same-site\r\n",
+    ] {
+        let r = s.ask("POST", "/bm", &format!("{fields}{FORM}"), &form);
+        assert_eq!((r.status, s.state()), (200, before.clone()), "{fields}");
+        assert!(r.text().contains("Nothing was changed:"), "{fields}");
+    }
+    common::eventually("all are told", || {
+        s.server.count_log("cross-site access") >= 10
+    });
+    // By GET nothing is ever changed.
+    let r = s.ask("GET", &format!("/bm?{form}"), PAGE, "");
+    assert_eq!((r.status, s.state()), (200, before.clone()));
+    // A name that somebody else's DNS leads here.
+    let mut c = Client::connect(s.server.port);
+    let head =
+        format!("POST /bm HTTP/1.1\r\nHost: evil.test\r\nReferer: http://evil.test/bm\r\n{FORM}");
+    c.send(format!(
+        "{head}Content-Length: {}\r\n\r\n{form}",
+        form.len()
+    ))
+    .unwrap();
+    assert!(
+        c.response("POST")
+            .unwrap()
+            .text()
+            .contains("its Host is no name")
+    );
+    assert_eq!(s.state(), before);
+    // Scheme, port and path of the Referer do not matter.
+    let fields =
+        format!("Referer: https://LOCALHOST:1/zzz\r\nOrigin: http://localhost:81\r\n{FORM}");
+    s.ask("POST", "/bm", &fields, &form);
+    assert_eq!(s.member(0).load_factor, 500);
+}
+
+#[test]
+fn bodies_are_bounded_and_whole() {
+    let s = site();
+    let before = s.state();
+    let nonce = s.nonce("a");
+    let form = format!(
+        "b=a&w=http://127.0.0.1:{}&nonce={nonce}&w_lf=5&w_wr=x",
+        s.a.port
+    );
+    let json = format!("{PAGE}Content-Type: application/json\r\n");
+    assert_eq!(s.ask("POST", "/bm", &json, &form).status, 415);
+    assert_eq!(s.ask("POST", "/bm", PAGE, &form).status, 415);
+    let long = format!("{form}&x={}", "x".repeat(70_000));
+    assert_eq!(s.post(&long).status, 413);
+    let many: String = (0..1000).map(|i| format!("&p{i}=1")).collect();
+    assert_eq!(s.post(&format!("{form}{many}")).status, 400);
+    assert_eq!(s.post(&format!("{form}&w_rr=%00")).status, 400);
+    assert_eq!(s.state(), before);
+    // In pieces, chunked, with much that has no meaning: the same.
+    let mut c = Client::connect(s.server.port);
+    c.send(format!(
+        "POST /bm HTTP/1.1\r\nHost: localhost\r\n{PAGE}{FORM}Transfer-Encoding: chunked\r\n\r\n"
+    ))
+    .unwrap();
+    let body = format!("x={}&{form}", "y".repeat(2000));
+    for piece in body.as_bytes().chunks(701) {
+        c.send(format!("{:x}\r\n", piece.len())).unwrap();
+        c.send(piece).unwrap();
+        c.send("\r\n").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    c.send("0\r\n\r\n").unwrap();
+    assert_eq!(c.response("POST").unwrap().status, 200);
+    let m = s.member(0);
+    assert_eq!((m.load_factor, m.route.as_str()), (500, "x"));
+    // Of two values the last one counts; what was escaped twice is understood.
+    let twice = format!("http%253A%252F%252F127.0.0.1%253A{}", s.a.port);
+    s.post(&format!("b=a&w={twice}&nonce={nonce}&w_lf=7&w_lf=8"));
+    assert_eq!(s.member(0).load_factor, 800);
+}
+
+#[test]
+fn without_a_nonce_the_referer_is_enough() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let server = Server::start(&conf(a.port, b.port, "nonce=None"));
+    let s = Site { server, a, b };
+    s.post(&format!("b=a&w=http://127.0.0.1:{}&w_lf=5", s.a.port));
+    assert_eq!(s.member(0).load_factor, 500);
+    let form = format!("b=a&w=http://127.0.0.1:{}&w_lf=6", s.a.port);
+    s.ask("POST", "/bm", FORM, &form);
+    assert_eq!(s.member(0).load_factor, 500);
+}
