@@ -97,6 +97,12 @@ impl Scoreboard {
             .map_or_else(HealthTexts::default, |(_, h)| texts(h))
     }
 
+    /// The parameters as they stand now.
+    pub fn health_params(&self, row: WorkerRow) -> HealthParams {
+        self.health_slots(row)
+            .map_or_else(HealthParams::default, |(_, h)| as_params(h))
+    }
+
     /// Changes the parameters by hand (they stay until their configuration changes). A member that
     /// gets a method for the first time is checked after one interval.
     pub fn set_health(&self, row: WorkerRow, p: &HealthParams) {

@@ -15,7 +15,7 @@ use super::record::{BalancerSlot, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, WorkerSlo
 use super::scoreboard::Scoreboard;
 use super::status;
 use crate::clock;
-use crate::config::health::HealthParams;
+use crate::config::health::{HealthMethod, HealthParams};
 
 /// How long a change waits for the balancer's lock.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -36,7 +36,56 @@ pub struct MemberEdit {
     /// Status bits to clear.
     pub clear: u32,
     /// Health checks.
-    pub health: Option<HealthParams>,
+    pub health: Option<HealthEdit>,
+}
+
+/// New values of a member's health checks; `None`: it stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HealthEdit {
+    /// `hcmethod`.
+    pub method: Option<HealthMethod>,
+    /// `hcinterval`.
+    pub interval: Option<Duration>,
+    /// `hcpasses`, at least 1.
+    pub passes: Option<u32>,
+    /// `hcfails`, at least 1.
+    pub fails: Option<u32>,
+    /// `hcuri`, under 64 bytes.
+    pub uri: Option<String>,
+    /// `hcexpr`: a defined name, or empty.
+    pub expression: Option<String>,
+}
+
+impl HealthEdit {
+    /// What `now` becomes.
+    pub fn of(&self, now: &HealthParams) -> HealthParams {
+        let mut new = HealthParams {
+            method: self.method.unwrap_or(now.method),
+            interval: self.interval.unwrap_or(now.interval),
+            passes: self.passes.unwrap_or(now.passes),
+            fails: self.fails.unwrap_or(now.fails),
+            uri: self.uri.clone().unwrap_or_else(|| now.uri.clone()),
+            expression: now.expression.clone(),
+        };
+        if let Some(name) = &self.expression {
+            new.expression.clone_from(name);
+        }
+        if new != *now && matches!(new.method, HealthMethod::None | HealthMethod::Tcp) {
+            // These answer nothing that could be looked at.
+            new.expression.clear();
+        }
+        new
+    }
+}
+
+/// A member that the manager adds.
+pub struct ByHand<'a> {
+    /// The balancer's rows for new members.
+    pub grown: &'a [WorkerRow],
+    /// Its canonical name.
+    pub name: &'a str,
+    /// Whether another member's name stands for its URL.
+    pub under: &'a dyn Fn(&str) -> bool,
 }
 
 /// New values of a balancer; `None`: it stays.
@@ -132,7 +181,26 @@ impl Scoreboard {
         member: Option<(WorkerRow, &MemberEdit)>,
         own: &BalancerEdit,
     ) -> Result<(), Busy> {
-        let held = self.hold(balancer).ok_or(Busy)?;
+        let done = self.change_by_hand(balancer, members, None, member, own);
+        done.map_err(|_| Busy)
+    }
+
+    /// The same, and first adds a member, disabled, after a look at who is there.
+    ///
+    /// # Errors
+    /// See [`AddError`]; nothing was changed.
+    pub fn change_by_hand(
+        &self,
+        balancer: BalancerRow,
+        members: &[WorkerRow],
+        new: Option<&ByHand<'_>>,
+        member: Option<(WorkerRow, &MemberEdit)>,
+        own: &BalancerEdit,
+    ) -> Result<(), AddError> {
+        let held = self.hold(balancer).ok_or(AddError::Busy)?;
+        if let Some(new) = new {
+            self.add_by_hand(balancer, members, new)?;
+        }
         let all = || members.iter().filter_map(|&row| self.slot_of(row));
         let mut reset = false;
         if let Some((row, edit)) = member
@@ -150,7 +218,7 @@ impl Scoreboard {
                 }
             }
             if let Some(health) = &edit.health {
-                self.set_health(row, health);
+                self.set_health(row, &health.of(&self.health_params(row)));
             }
             reset = !status::usable(before) && status::usable(slot.status.load(Relaxed));
             if reset {
@@ -169,33 +237,26 @@ impl Scoreboard {
         Ok(())
     }
 
-    /// Adds a member, disabled, after a look at who is there. `under`: whether a member's name
-    /// stands for the new one's URL.
-    ///
-    /// # Errors
-    /// See [`AddError`]; nothing was changed.
-    pub fn add_by_hand(
+    fn add_by_hand(
         &self,
         balancer: BalancerRow,
         members: &[WorkerRow],
-        grown: &[WorkerRow],
-        name: &str,
-        under: impl Fn(&str) -> bool,
+        new: &ByHand<'_>,
     ) -> Result<WorkerRow, AddError> {
-        let _held = self.hold(balancer).ok_or(AddError::Busy)?;
         // Under the lock: another process may have added it a moment ago.
-        let there = members.iter().chain(grown);
+        let there = members.iter().chain(new.grown);
         let mut names = there.filter_map(|&row| self.found(row)).map(|f| f.name);
-        if let Some(other) = names.find(|n| under(n)) {
+        if let Some(other) = names.find(|n| (new.under)(n)) {
             return Err(AddError::Exists(other));
         }
-        let new = NewMember {
-            name,
+        let member = NewMember {
+            name: new.name,
             route: "",
             load_factor: 100,
             status: 0,
         };
-        self.put_member(balancer, grown, &new).ok_or(AddError::Full)
+        let added = self.put_member(balancer, new.grown, &member);
+        added.ok_or(AddError::Full)
     }
 }
 
@@ -257,4 +318,61 @@ fn edit_balancer(slot: &BalancerSlot, edit: &BalancerEdit) -> bool {
         });
     }
     other.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::bare::bare;
+    use crate::config::settings::{BalancerParams, WorkerParams};
+    use crate::ids::{BalancerNo, Generation, WorkerNo};
+    use crate::shm::{Asker, test_dir};
+
+    /// With the lock in other hands neither part of a request is done.
+    #[test]
+    fn an_addition_and_an_edit_are_made_together_or_not_at_all() {
+        let dir = test_dir("together");
+        let params = BalancerParams {
+            growth: 2,
+            ..BalancerParams::default()
+        };
+        let members = [("http://a", WorkerParams::default())];
+        let settings = bare("/nowhere").with_balancer("balancer://c", params, &members);
+        let path = dir.join("board");
+        let board = Scoreboard::create(&path, &settings, 1, Generation(0)).unwrap();
+        let rows = board.assign(&settings, Generation(0)).unwrap();
+        let balancer = rows.balancer(BalancerNo(0)).unwrap();
+        let member = rows.worker(WorkerNo(0)).unwrap();
+        let new = ByHand {
+            grown: rows.grown(BalancerNo(0)),
+            name: "http://b",
+            under: &|name| name == "http://b",
+        };
+        let edit = MemberEdit {
+            lbset: Some(7),
+            ..MemberEdit::default()
+        };
+        let own = BalancerEdit::default();
+        let change =
+            || board.change_by_hand(balancer, &[member], Some(&new), Some((member, &edit)), &own);
+        let asker = Asker {
+            pid: 1,
+            generation: Generation(0),
+        };
+        let held = board.turn(balancer, &[member], Duration::ZERO, asker);
+        assert!(held.as_ref().is_some_and(|turn| turn.locked()));
+        let state = || {
+            (
+                board.snapshot().balancers[0].members.len(),
+                board.member(member).lbset,
+            )
+        };
+        assert_eq!(change(), Err(AddError::Busy));
+        assert_eq!(state(), (1, 0));
+        drop(held);
+        assert_eq!(change(), Ok(()));
+        assert_eq!(state(), (2, 7));
+        assert_eq!(change(), Err(AddError::Exists("http://b".into())));
+        let _ = std::fs::remove_dir_all(dir);
+    }
 }

@@ -45,7 +45,7 @@ pub use heartbeats::MemberBeat;
 pub use history::MOMENT;
 pub use jobs::JobInfo;
 pub use leases::{LEASES, Lease, LeaseState};
-pub use manage::{AddError, BalancerEdit, Busy, MemberEdit};
+pub use manage::{AddError, BalancerEdit, Busy, ByHand, HealthEdit, MemberEdit};
 pub use members::{Asker, BalancerState, MemberState, Notice, Routes, Turn};
 pub use scoreboard::{Scoreboard, SlotSummary};
 pub use snapshot::{

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod edits;
+mod forms;
 mod lasting;
 mod page;
 mod trust;

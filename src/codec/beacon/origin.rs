@@ -64,6 +64,19 @@ impl Origin {
         written.or(default.map(|(_, p)| *p)).unwrap_or(0)
     }
 
+    /// Whether the host is an address that stands for any (`0.0.0.0`, `::`) or for none of a network
+    /// (the rest of 0.0.0.0/8): one that a connection can be made to only by a system's kindness.
+    pub fn is_unspecified(&self) -> bool {
+        match self.host().parse() {
+            Ok(IpAddr::V4(v4)) => v4.octets()[0] == 0,
+            Ok(IpAddr::V6(v6)) => {
+                let v4 = v4_within(v6).filter(|_| !v6.is_loopback());
+                v6.is_unspecified() || v4.is_some_and(|v4| v4.octets()[0] == 0)
+            }
+            Err(_) => false,
+        }
+    }
+
     /// Where the host leads as far as its text tells.
     pub fn reach(&self) -> Reach {
         let host = self.host();
@@ -108,12 +121,25 @@ pub enum Reach {
 fn reach_of(ip: IpAddr) -> Reach {
     match ip {
         IpAddr::V4(v4) => reach_of_v4(v4),
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
-            Some(v4) => reach_of_v4(v4),
-            None if v6.is_loopback() || v6.is_unspecified() => Reach::ThisMachine,
-            None if v6.is_unicast_link_local() || v6.is_multicast() => Reach::Nowhere,
-            None => Reach::Elsewhere,
-        },
+        IpAddr::V6(v6) if v6.is_loopback() || v6.is_unspecified() => Reach::ThisMachine,
+        IpAddr::V6(v6) if v6.is_unicast_link_local() || v6.is_multicast() => Reach::Nowhere,
+        IpAddr::V6(AMAZON_METADATA) => Reach::Nowhere,
+        IpAddr::V6(v6) => v4_within(v6).map_or(Reach::Elsewhere, reach_of_v4),
+    }
+}
+
+/// A metadata service that is not link-local.
+const AMAZON_METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+
+/// The IPv4 address that an IPv6 one leads to: mapped (`::ffff:1.2.3.4`), compatible (`::1.2.3.4`),
+/// or through a translator (`64:ff9b::1.2.3.4`).
+fn v4_within(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    match ip.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
+            let [.., a, b, c, d] = ip.octets();
+            Some(Ipv4Addr::new(a, b, c, d))
+        }
+        _ => None,
     }
 }
 
@@ -197,6 +223,8 @@ mod tests {
             "0.0.0.0",
             "[::1]",
             "[::ffff:127.0.0.1]",
+            "[::127.0.0.1]",
+            "[64:ff9b::127.0.0.1]",
             "[::]",
         ] {
             assert_eq!(
@@ -214,6 +242,10 @@ mod tests {
             "0x7f.1",
             "0x7f000001",
             "[::ffff:169.254.0.1]",
+            "[::169.254.169.254]",
+            "[64:ff9b::a9fe:a9fe]",
+            "[fd00:ec2::254]",
+            "[::224.0.0.1]",
         ] {
             assert_eq!(
                 origin(&format!("http://{text}")).reach(),
@@ -226,6 +258,7 @@ mod tests {
             "web1",
             "a.b.example",
             "[2001:db8::1]",
+            "[64:ff9b::10.0.0.1]",
             "xlocalhost",
             "10.example",
         ] {

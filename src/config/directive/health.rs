@@ -61,12 +61,13 @@ pub fn set(b: &Build, p: &mut HealthParams, key: &str, value: &str) -> Result<()
                 .clone();
         }
         "hcexpr" => {
-            if find_expression(expressions(b), value).is_none() {
-                return Err(format!(
+            let found = find_expression(expressions(b), value).ok_or_else(|| {
+                format!(
                     "Unknown health check condition expr: {value}; its ProxyHCExpr must stand above, in this server or the main one"
-                ));
-            }
-            p.expression = value.to_string();
+                )
+            })?;
+            // As it is defined, so that everybody finds it by the same letters.
+            p.expression = found.name.clone();
         }
         _ => return Err("unknown Worker hcheck parameter".into()),
     }

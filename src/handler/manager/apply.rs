@@ -2,16 +2,17 @@
 
 use subtle::ConstantTimeEq;
 
-use super::change::{self, Changes, Known};
+use super::change::{self, Changes};
+use super::facts::Facts;
+use super::fields;
 use super::params::{Params, decoded_again};
 use crate::balancer::Balancing;
 use crate::codec::beacon::{Origin, Reach};
 use crate::config::directive::pass::missing_scheme;
-use crate::config::health::HealthParams;
 use crate::config::worker_url::WorkerUrl;
 use crate::ids::BalancerNo;
 use crate::request::{Request, Room};
-use crate::shm::{AddError, BalancerEdit, WorkerRow};
+use crate::shm::{AddError, BalancerRow, ByHand, WorkerRow};
 
 /// What came of a request, and what the page is to show.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Outcome {
     pub errors: Vec<String>,
     /// What was changed.
     pub done: Vec<String>,
+    /// All values were there already.
+    pub same: bool,
     /// What had no meaning.
     pub ignored: Vec<String>,
     /// The balancer whose form is shown.
@@ -36,6 +39,7 @@ impl Default for Outcome {
             status: 200,
             errors: Vec::new(),
             done: Vec::new(),
+            same: false,
             ignored: Vec::new(),
             balancer: None,
             member: None,
@@ -49,9 +53,10 @@ impl Outcome {
         Outcome::default().because(reason)
     }
 
-    /// Something was changed and nothing left out.
+    /// Everything is as it was asked for.
     pub fn is_success(&self) -> bool {
-        self.errors.is_empty() && self.ignored.is_empty() && !self.done.is_empty()
+        let there = self.same || !self.done.is_empty();
+        self.errors.is_empty() && self.ignored.is_empty() && there
     }
 
     /// Something was to be changed and was not.
@@ -127,24 +132,12 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
         };
         return outcome.because(text);
     }
-    let expressions = &room.settings.server(req.server).proxy.health_expressions;
-    let known = Known {
-        health: outcome.member.map_or_else(HealthParams::default, |m| {
-            let texts = board.health_texts(m);
-            let state = board.health(m).unwrap_or_default();
-            HealthParams {
-                method: state.method,
-                interval: state.interval,
-                passes: state.passes,
-                fails: state.fails,
-                uri: texts.uri,
-                expression: texts.expression,
-            }
-        }),
-        expressions: expressions.iter().map(|e| e.name.as_str()).collect(),
-        max_attempts: balancing.max_attempts(no),
+    let facts = Facts::collect(room, balancing, req, outcome.clone());
+    let Some(shown) = facts.selected() else {
+        return outcome.because("this balancer has no row in the slot table");
     };
-    let mut changes = match change::read(params, &known) {
+    let live = fields::live(shown, facts.selected_member());
+    let mut changes = match change::read(params, &live) {
         Ok(changes) => changes,
         Err(wrong) => {
             outcome.errors = wrong;
@@ -155,27 +148,16 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
     if changes.member.is_some() && outcome.member.is_none() {
         return outcome.because("w is missing: which member?");
     }
-    if let Some(url) = &changes.add
-        && let Err(text) = add(room, balancing, no, url)
-    {
-        // The one refusal that httpd tells by its status.
-        outcome.status = 400;
-        return outcome.because(format!("b_nwrkr={url}: {text}"));
+    if let Err((status, text)) = make(room, balancing, no, row, outcome.member, &changes) {
+        outcome.status = status;
+        return outcome.because(text);
     }
     if let Some(url) = &changes.add {
-        outcome
-            .done
-            .push(format!("{url} is a member now, disabled"));
+        let text = format!("{url} is a member now, disabled");
+        outcome.done.push(text);
     }
-    if changes.member.is_some() || changes.balancer.is_some() {
-        let rows: Vec<_> = balancing.rows(no).into_iter().map(|(_, row)| row).collect();
-        let own = changes.balancer.clone().unwrap_or_default();
-        let edit = outcome.member.zip(changes.member.as_ref());
-        if board.edit(row, &rows, edit, &own).is_err() {
-            return outcome.because("the balancer's lock could not be had; nothing was changed");
-        }
-        outcome.done.extend(told(&changes));
-    }
+    outcome.done.append(&mut changes.told);
+    outcome.same = outcome.done.is_empty() && outcome.ignored.is_empty();
     if !outcome.done.is_empty() {
         let w = outcome.member.and_then(|m| board.found(m));
         crate::log::notice(
@@ -192,23 +174,50 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
     outcome
 }
 
-fn add(room: &Room, balancing: &Balancing, no: BalancerNo, url: &str) -> Result<(), String> {
-    let url = acceptable(url)?;
-    let row = balancing.balancer_row(no).ok_or("no row")?;
+/// Makes all changes in one go, or none and says why; with the answer's status.
+fn make(
+    room: &Room,
+    balancing: &Balancing,
+    no: BalancerNo,
+    row: BalancerRow,
+    member: Option<WorkerRow>,
+    changes: &Changes,
+) -> Result<(), (u16, String)> {
+    // The one refusal that httpd tells by its status.
+    let refused = |url: &str, text: String| (400, format!("b_nwrkr={url}: {text}"));
+    let mut url = None;
+    if let Some(text) = &changes.add {
+        url = Some(acceptable(text).map_err(|why| refused(text, why))?);
+    }
+    if url.is_none() && changes.member.is_none() && changes.balancer.is_none() {
+        return Ok(());
+    }
     let rows: Vec<_> = balancing.rows(no).into_iter().map(|(_, row)| row).collect();
     let grown = balancing.grown_rows(no);
-    let added = room
-        .scoreboard
-        .add_by_hand(row, &rows, grown, &url.name, |n| url.is_under(n));
-    match added {
-        Ok(_) => Ok(()),
-        Err(AddError::Exists(name)) => Err(format!("{name} is a member already")),
-        Err(AddError::Full) if grown.is_empty() => {
-            Err("this balancer takes no members at run time (its growth is 0)".to_owned())
+    let under = |name: &str| url.as_ref().is_some_and(|u| u.is_under(name));
+    let new = url.as_ref().map(|u| ByHand {
+        grown,
+        name: &u.name,
+        under: &under,
+    });
+    let own = changes.balancer.clone().unwrap_or_default();
+    let edit = member.zip(changes.member.as_ref());
+    let board = &room.scoreboard;
+    let Err(error) = board.change_by_hand(row, &rows, new.as_ref(), edit, &own) else {
+        return Ok(());
+    };
+    let text = match error {
+        AddError::Busy => {
+            let text = "the balancer's lock could not be had in time; try again";
+            return Err((200, text.to_owned()));
         }
-        Err(AddError::Full) => Err(format!("all {} places of growth are taken", grown.len())),
-        Err(AddError::Busy) => Err("the balancer's lock could not be had".to_owned()),
-    }
+        AddError::Exists(name) => format!("{name} is a member already"),
+        AddError::Full if grown.is_empty() => {
+            "this balancer takes no members at run time (its growth is 0)".to_owned()
+        }
+        AddError::Full => format!("all {} places of growth are taken", grown.len()),
+    };
+    Err(refused(changes.add.as_deref().unwrap_or_default(), text))
 }
 
 /// What the configuration would take, and nothing that a form should not reach: sockets of this
@@ -232,66 +241,17 @@ fn acceptable(text: &str) -> Result<WorkerUrl, String> {
         return Err("scheme://host[:port][/path] is wanted".to_owned());
     }
     let origin = Origin::parse(format!("{}://{authority}", url.scheme).as_bytes());
-    match origin.map(|o| o.reach()) {
-        None => Err("its host or port is not acceptable".to_owned()),
-        Some(Reach::Nowhere) => {
-            Err("this address leads to no backend (link-local, multicast)".to_owned())
+    let origin = origin.ok_or("its host or port is not acceptable")?;
+    match origin.reach() {
+        Reach::Nowhere => {
+            Err("this address leads to no backend (link-local, multicast, metadata)".to_owned())
         }
-        Some(Reach::Elsewhere | Reach::ThisMachine) => Ok(url),
+        Reach::ThisMachine if origin.is_unspecified() => {
+            Err("this is the address of no backend; 127.0.0.1 or [::1] is this machine".to_owned())
+        }
+        // Whoever may change balancers may name backends beside the proxy, as its configuration does.
+        Reach::Elsewhere | Reach::ThisMachine => Ok(url),
     }
-}
-
-/// The changes for people and the log.
-fn told(changes: &Changes) -> Vec<String> {
-    let mut out = Vec::new();
-    if let Some(m) = &changes.member {
-        if let Some(f) = m.load_factor {
-            out.push(format!("load factor {}.{:02}", f / 100, f % 100));
-        }
-        if let Some(set) = m.lbset {
-            out.push(format!("set {set}"));
-        }
-        for (what, text) in [("route", &m.route), ("redirect", &m.redirect)] {
-            if let Some(text) = text {
-                out.push(format!("{what} \"{text}\""));
-            }
-        }
-        for (name, bit) in change::FLAGS {
-            let letter = name.rsplit('_').next().unwrap_or_default().to_uppercase();
-            if m.set & bit != 0 {
-                out.push(format!("+{letter}"));
-            } else if m.clear & bit != 0 {
-                out.push(format!("-{letter}"));
-            }
-        }
-        if let Some(h) = &m.health {
-            out.push(format!(
-                "health check {} every {} ms, {} passes, {} fails, \"{}\" {}",
-                h.method.name(),
-                h.interval.as_millis(),
-                h.passes,
-                h.fails,
-                h.uri,
-                h.expression
-            ));
-        }
-    }
-    let BalancerEdit {
-        lbmethod,
-        timeout,
-        max_attempts,
-        no_failover,
-        sticky,
-    } = changes.balancer.clone().unwrap_or_default();
-    out.extend(lbmethod.map(|m| format!("method {m}")));
-    out.extend(timeout.map(|t| format!("timeout {} s", t.as_secs())));
-    out.extend(max_attempts.map(|n| format!("{n} further attempts")));
-    out.extend(no_failover.map(|on| format!("nofailover {}", if on { "On" } else { "Off" })));
-    out.extend(sticky.map(|(cookie, param)| match cookie.is_empty() {
-        true => "no sticky session".to_owned(),
-        false => format!("sticky session {cookie}|{param}"),
-    }));
-    out
 }
 
 #[cfg(test)]
@@ -306,6 +266,15 @@ mod tests {
             name("http://[2001:db8::1]:8080").unwrap(),
             "http://[2001:db8::1]:8080"
         );
+        // Backends beside the proxy are common; the configuration takes them too.
+        for good in [
+            "http://127.0.0.1:1",
+            "http://[::1]:1",
+            "http://localhost:1",
+            "http://[fd00::1]",
+        ] {
+            assert!(acceptable(good).is_ok(), "{good}");
+        }
         let long = format!("http://{}/", "a".repeat(5000));
         for bad in [
             "zzz",
@@ -318,6 +287,15 @@ mod tests {
             "http://h/?x",
             "http://h:0",
             "http://2130706433/",
+            "http://0.0.0.0:1/",
+            "http://0.1.2.3/",
+            "http://[::]/",
+            "http://[::ffff:0.0.0.0]/",
+            "http://[::169.254.169.254]/",
+            "http://[::ffff:169.254.169.254]:1/",
+            "http://[64:ff9b::169.254.169.254]/",
+            "http://[fd00:ec2::254]/",
+            "http://[::224.0.0.1]/",
             "http://h/<b>",
             "balancer://b",
             "http://$1/",

@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
+use super::fields::{self, Field, seconds, sticky_text};
+use super::html::factor;
 use super::params::Params;
 use crate::balancer::method;
 use crate::config::directive::value::{Unit, interval, number};
 use crate::config::health::{
     HealthMethod, HealthParams, LEAST_INTERVAL, MAX_EXPRESSION_NAME, MAX_URI,
 };
-use crate::shm::{BalancerEdit, MemberEdit, status};
+use crate::shm::{BalancerEdit, HealthEdit, MemberEdit, status};
 
 /// What a request asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,19 +23,32 @@ pub struct Changes {
     pub balancer: Option<BalancerEdit>,
     /// A member to be added.
     pub add: Option<String>,
+    /// What of the member and the balancer will be another value than now, for people and the log.
+    pub told: Vec<String>,
     /// Parameters that have no meaning, and why.
     pub ignored: Vec<String>,
 }
 
-/// What the parameters are understood by.
+/// What there is, and what the parameters are understood by.
 #[derive(Clone, Debug, Default)]
-pub struct Known<'a> {
-    /// The member's health checks as they are.
+pub struct Live {
+    /// What the forms show. Who sends one of these texts back leaves the value as it is, whatever
+    /// would be said about the text.
+    pub shown: Vec<Field>,
+    /// The member's health checks.
     pub health: HealthParams,
-    /// Names of the expressions that are defined.
-    pub expressions: Vec<&'a str>,
-    /// `maxattempts` in force.
-    pub max_attempts: u32,
+    /// The balancer's sticky names.
+    pub sticky: (String, String),
+    /// The balancer's timeout.
+    pub timeout: Duration,
+    /// Names of the expressions that are defined where the balancer is.
+    pub expressions: Vec<String>,
+}
+
+impl Live {
+    fn shows(&self, name: &str, value: &str) -> bool {
+        fields::value(&self.shown, name) == Some(value)
+    }
 }
 
 /// The flags that a form may set, with the letter of their parameter.
@@ -58,15 +73,17 @@ const MAX_BOTH: usize = 62;
 ///
 /// # Errors
 /// Everything that is wrong; then nothing is to be changed.
-pub fn read(params: &Params, known: &Known<'_>) -> Result<Changes, Vec<String>> {
+pub fn read(params: &Params, live: &Live) -> Result<Changes, Vec<String>> {
     let mut changes = Changes::default();
-    let mut health = known.health.clone();
     let mut wrong = Vec::new();
     for (name, value) in params.iter() {
-        let done = one(&mut changes, &mut health, known, name, value);
+        let done = one(&mut changes, live, name, value);
         if let Err(text) = done {
             wrong.push(format!("{name}={value}: {text}"));
         }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
     }
     let url = params.get("b_nwrkr").unwrap_or_default().trim();
     if !url.is_empty() {
@@ -77,27 +94,91 @@ pub fn read(params: &Params, known: &Known<'_>) -> Result<Changes, Vec<String>> 
             changes.ignored.push(text.to_owned());
         }
     }
-    if health != known.health {
-        if matches!(health.method, HealthMethod::None | HealthMethod::Tcp) {
-            // These answer nothing that could be looked at.
-            health.expression.clear();
-        }
-        changes.member.get_or_insert_default().health = Some(health);
+    let after = after(&changes, live);
+    let others = after.iter().filter(|(name, text)| !live.shows(name, text));
+    changes.told = others.map(|(name, text)| told(name, text, live)).collect();
+    if changes.told.is_empty() {
+        // Not even the time of the last change moves.
+        (changes.member, changes.balancer) = (None, None);
     }
-    if wrong.is_empty() {
-        Ok(changes)
-    } else {
-        Err(wrong)
-    }
+    Ok(changes)
 }
 
-fn one(
-    changes: &mut Changes,
-    health: &mut HealthParams,
-    known: &Known<'_>,
-    name: &str,
-    value: &str,
-) -> Result<(), String> {
+/// The fields that were given, as the forms will show them.
+fn after(changes: &Changes, live: &Live) -> Vec<Field> {
+    let mut out = Vec::new();
+    if let Some(m) = &changes.member {
+        out.extend(m.load_factor.map(|f| ("w_lf", factor(f))));
+        out.extend(m.lbset.map(|n| ("w_ls", n.to_string())));
+        out.extend(m.route.clone().map(|t| ("w_wr", t)));
+        out.extend(m.redirect.clone().map(|t| ("w_rr", t)));
+        for (name, bit) in FLAGS {
+            if m.set & bit != 0 {
+                out.push((name, "1".to_owned()));
+            } else if m.clear & bit != 0 {
+                out.push((name, "0".to_owned()));
+            }
+        }
+        if let Some(edit) = &m.health {
+            // All of them: a method may clear the expression.
+            let h = edit.of(&live.health);
+            out.extend([
+                ("w_hm", h.method.name().to_owned()),
+                ("w_hi", h.interval.as_millis().to_string()),
+                ("w_hp", h.passes.to_string()),
+                ("w_hf", h.fails.to_string()),
+                ("w_hu", h.uri),
+                ("w_he", h.expression),
+            ]);
+        }
+    }
+    if let Some(b) = &changes.balancer {
+        out.extend(b.lbmethod.clone().map(|m| ("b_lbm", m)));
+        out.extend(b.timeout.map(|t| ("b_tmo", seconds(t))));
+        out.extend(b.max_attempts.map(|n| ("b_max", n.to_string())));
+        out.extend(
+            b.no_failover
+                .map(|on| ("b_sforce", u8::from(on).to_string())),
+        );
+        out.extend(b.sticky.as_ref().map(|names| ("b_ss", sticky_text(names))));
+    }
+    out
+}
+
+/// `route "b" (was "a")`
+fn told(name: &str, text: &str, live: &Live) -> String {
+    let before = fields::value(&live.shown, name).unwrap_or_default();
+    if let Some(letter) = name.strip_prefix("w_status_") {
+        let sign = if text == "1" { '+' } else { '-' };
+        return format!("{sign}{}", letter.to_uppercase());
+    }
+    let what = match name {
+        "w_lf" => "load factor",
+        "w_ls" => "set",
+        "w_wr" => "route",
+        "w_rr" => "redirect",
+        "w_hm" => "health check method",
+        "w_hi" => "health check interval in ms",
+        "w_hp" => "health check passes",
+        "w_hf" => "health check fails",
+        "w_hu" => "health check URI",
+        "w_he" => "health check expression",
+        "b_lbm" => "method",
+        "b_tmo" => "timeout in s",
+        "b_max" => "further attempts",
+        "b_sforce" => "failover disabled",
+        "b_ss" => "sticky session",
+        other => other,
+    };
+    let quoted = |text: &str| match text {
+        "" => "none".to_owned(),
+        text => format!("\"{text}\""),
+    };
+    format!("{what} {} (was {})", quoted(text), quoted(before))
+}
+
+fn one(changes: &mut Changes, live: &Live, name: &str, value: &str) -> Result<(), String> {
+    let same = live.shows(name, value);
     if let Some((_, bit)) = FLAGS.iter().find(|(n, _)| *n == name) {
         let on = number::<u32>(value).ok_or("0 clears it and 1 sets it")? != 0;
         let edit = changes.member.get_or_insert_default();
@@ -107,9 +188,6 @@ fn one(
             edit.clear |= bit;
         }
         return Ok(());
-    }
-    if name.starts_with("w_h") && changes.member.is_none() {
-        changes.member = Some(MemberEdit::default());
     }
     match name {
         "b" | "w" | "nonce" | "xml" | "json" => {}
@@ -126,13 +204,16 @@ fn one(
         "w_wr" => changes.member.get_or_insert_default().route = Some(short(value)?),
         "w_rr" => changes.member.get_or_insert_default().redirect = Some(short(value)?),
         "w_hi" => {
-            health.interval = interval(value, Unit::Millis)
-                .filter(|i| *i >= LEAST_INTERVAL)
-                .ok_or("an interval has at least 100 milliseconds (units: ms, s, mi, h)")?;
+            let time = interval(value, Unit::Millis).filter(|i| *i >= LEAST_INTERVAL);
+            let time =
+                time.ok_or("an interval has at least 100 milliseconds (units: ms, s, mi, h)")?;
+            health(changes).interval = Some(time);
         }
-        "w_hp" => health.passes = count(value)?,
-        "w_hf" => health.fails = count(value)?,
-        "w_hm" => health.method = HealthMethod::parse(value)?,
+        "w_hp" => health(changes).passes = Some(count(value)?),
+        "w_hf" => health(changes).fails = Some(count(value)?),
+        "w_hm" => health(changes).method = Some(HealthMethod::parse(value)?),
+        // A configuration may say more than a form.
+        "w_hu" if same => health(changes).uri = Some(value.to_owned()),
         "w_hu" => {
             if value.len() > MAX_URI {
                 return Err(format!("a URI has at most {MAX_URI} bytes"));
@@ -140,15 +221,18 @@ fn one(
             if !value.bytes().all(|b| b.is_ascii_graphic()) {
                 return Err("a URI has neither blanks nor letters beyond ASCII".to_owned());
             }
-            health.uri = value.to_owned();
+            health(changes).uri = Some(value.to_owned());
         }
+        "w_he" if same || value.is_empty() => health(changes).expression = Some(value.to_owned()),
         "w_he" => {
-            let mut names = known.expressions.iter();
-            let defined = names.any(|e| e.eq_ignore_ascii_case(value));
-            if !value.is_empty() && (!defined || value.len() > MAX_EXPRESSION_NAME) {
-                return Err("there is no ProxyHCExpr of this name".to_owned());
-            }
-            health.expression = value.to_owned();
+            let fits = value.len() <= MAX_EXPRESSION_NAME;
+            let mut names = live.expressions.iter().filter(|_| fits);
+            let name = names.find(|e| e.eq_ignore_ascii_case(value));
+            let name = name.ok_or_else(|| match live.expressions.join(", ") {
+                none if none.is_empty() => "there is no ProxyHCExpr where this balancer is".into(),
+                all => format!("there is no ProxyHCExpr of this name; there is {all}"),
+            })?;
+            health(changes).expression = Some(name.clone());
         }
         "b_lbm" => {
             let method = method::find(value).ok_or_else(|| {
@@ -158,18 +242,21 @@ fn one(
             let name = method.name().to_owned();
             changes.balancer.get_or_insert_default().lbmethod = Some(name);
         }
+        "b_tmo" if same => {
+            changes.balancer.get_or_insert_default().timeout = Some(live.timeout);
+        }
         "b_tmo" => {
-            let seconds = number::<u64>(value).filter(|n| *n <= 7200);
-            let seconds = seconds.ok_or("a timeout has 0 to 7200 seconds")?;
-            let timeout = Some(Duration::from_secs(seconds));
+            let ms = thousandths(value).filter(|ms| *ms <= 7_200_000);
+            let ms = ms.ok_or("a timeout has 0 to 7200 seconds")?;
+            let timeout = Some(Duration::from_millis(ms));
             changes.balancer.get_or_insert_default().timeout = timeout;
         }
+        // The form sends all fields: a default that nobody touched stays a default.
+        "b_max" if same => {}
         "b_max" => {
             let n = number::<u32>(value).filter(|n| *n <= 99);
             let n = n.ok_or("there can be 0 to 99 further attempts")?;
-            let edit = changes.balancer.get_or_insert_default();
-            // The form sends all fields: a default that nobody touched stays a default.
-            edit.max_attempts = (n != known.max_attempts).then_some(n);
+            changes.balancer.get_or_insert_default().max_attempts = Some(n);
         }
         "b_sforce" => {
             let on = number::<u32>(value).ok_or("0 clears it and 1 sets it")? != 0;
@@ -177,7 +264,11 @@ fn one(
         }
         "b_ss" => {
             if !value.is_empty() {
-                let names = sticky(value)?;
+                let names = if same {
+                    live.sticky.clone()
+                } else {
+                    sticky(value)?
+                };
                 changes.balancer.get_or_insert_default().sticky = Some(names);
             }
         }
@@ -189,6 +280,11 @@ fn one(
         }
     }
     Ok(())
+}
+
+fn health(changes: &mut Changes) -> &mut HealthEdit {
+    let member = changes.member.get_or_insert_default();
+    member.health.get_or_insert_default()
 }
 
 fn short(value: &str) -> Result<String, String> {
@@ -224,6 +320,16 @@ fn sticky(value: &str) -> Result<(String, String), String> {
     Ok((cookie.to_owned(), parameter.to_owned()))
 }
 
+/// A plain decimal × 1000; no digit behind the third.
+fn thousandths(value: &str) -> Option<u64> {
+    let (whole, part) = value.split_once('.').unwrap_or((value, "0"));
+    if part.is_empty() || part.len() > 3 || !part.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let ms: u64 = format!("{part:0<3}").parse().ok()?;
+    number::<u64>(whole)?.checked_mul(1000)?.checked_add(ms)
+}
+
 /// A plain decimal × 100, cut behind the second digit.
 fn hundredths(value: &str) -> Option<u32> {
     let (whole, part) = value.split_once('.').unwrap_or((value, "0"));
@@ -244,12 +350,12 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Changes, Vec<String>> {
-        let known = Known {
-            expressions: vec!["ok234"],
-            max_attempts: 1,
-            ..Known::default()
+        let live = Live {
+            shown: vec![("b_max", "1".into())],
+            expressions: vec!["ok234".into()],
+            ..Live::default()
         };
-        read(&Params::parse(text.as_bytes()).unwrap(), &known)
+        read(&Params::parse(text.as_bytes()).unwrap(), &live)
     }
 
     fn member(text: &str) -> MemberEdit {
@@ -308,14 +414,13 @@ mod tests {
 
     #[test]
     fn health_checks() {
-        let h = member("w_hi=5000&w_hp=2&w_hf=3&w_hm=get&w_hu=/hc&w_he=ok234")
-            .health
-            .unwrap();
+        let health = |text: &str| member(text).health.unwrap().of(&HealthParams::default());
+        let h = health("w_hi=5000&w_hp=2&w_hf=3&w_hm=get&w_hu=/hc&w_he=OK234");
         assert_eq!(h.method, HealthMethod::Get);
         assert_eq!(h.interval, Duration::from_secs(5));
         assert_eq!((h.passes, h.fails, h.uri.as_str()), (2, 3, "/hc"));
-        assert_eq!(h.expression, "ok234");
-        let h = member("w_hm=TCP&w_he=ok234&w_hi=7s").health.unwrap();
+        assert_eq!(h.expression, "ok234", "as it is defined");
+        let h = health("w_hm=TCP&w_he=ok234&w_hi=7s");
         assert_eq!((h.expression.as_str(), h.interval.as_secs()), ("", 7));
         for bad in [
             "w_hi=50",
@@ -338,11 +443,13 @@ mod tests {
         assert_eq!(balancer("b_ss=A+|+b").sticky, b.sticky);
         assert_eq!(balancer("b_ss=-").sticky, Some(Default::default()));
         assert_eq!(
-            balancer("b_max=1").max_attempts,
+            of("b_max=1").unwrap().balancer,
             None,
             "the default stays one"
         );
         assert_eq!(of("b_ss=").unwrap().balancer, None);
+        let half = Some(Duration::from_millis(500));
+        assert_eq!(balancer("b_tmo=0.5").timeout, half);
         assert_eq!(
             balancer(&format!("b_ss={}", "s".repeat(62)))
                 .sticky
@@ -356,6 +463,10 @@ mod tests {
             "b_tmo=7201",
             "b_tmo=-1",
             "b_tmo=abc",
+            "b_tmo=1.",
+            "b_tmo=.5",
+            "b_tmo=7200.001",
+            "b_tmo=1.0001",
             "b_max=100",
             "b_lbm=x",
             "b_ss=a;b",

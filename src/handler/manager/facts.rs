@@ -5,6 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use super::apply::Outcome;
 use crate::balancer::Balancing;
+use crate::config::health::HealthParams;
 use crate::config::settings::{Balancer, RuleFrom, RuleTo, Server, Worker};
 use crate::ids::BalancerNo;
 use crate::request::answer;
@@ -56,8 +57,20 @@ pub struct Shown {
     pub room: usize,
     /// The path that leads to it.
     pub path: String,
-    /// Its members, as they are and as configured.
-    pub members: Vec<(WorkerInfo, Worker)>,
+    /// What its own server's health checks may name.
+    pub expressions: Vec<(String, String)>,
+    /// Its members.
+    pub members: Vec<Member>,
+}
+
+/// A member.
+pub struct Member {
+    /// As it is.
+    pub info: WorkerInfo,
+    /// As configured.
+    pub config: Worker,
+    /// How it is or would be checked.
+    pub health: HealthParams,
 }
 
 impl Shown {
@@ -92,10 +105,14 @@ impl Facts {
             let row = balancing.balancer_row(no)?;
             let config = room.settings.balancer(no);
             let mut info = table.balancers.iter().find(|b| b.row == row.0)?.clone();
-            let known = |m: WorkerInfo| {
-                let row = WorkerRow(m.row);
+            let known = |info: WorkerInfo| {
+                let row = WorkerRow(info.row);
                 let (no, _) = list.iter().find(|(_, r)| *r == row)?;
-                Some((m, balancing.worker(*no).clone()))
+                Some(Member {
+                    info,
+                    config: balancing.worker(*no).clone(),
+                    health: room.scoreboard.health_params(row),
+                })
             };
             let members = std::mem::take(&mut info.members);
             Some(Shown {
@@ -104,17 +121,24 @@ impl Facts {
                 nonce: room.scoreboard.nonce(row),
                 room: config.members.len() + usize::from(config.params.growth),
                 path: path_to(server, config),
+                expressions: expressions(room.settings.server(config.server)),
                 members: members.into_iter().filter_map(known).collect(),
             })
         };
         let balancers: Vec<Shown> = numbers.iter().zip(lists).filter_map(shown).collect();
-        let expressions = &server.proxy.health_expressions;
-        let checked = |b: &Shown| b.members.iter().any(|(m, _)| m.health.is_some());
+        let mut all = expressions(server);
+        for other in balancers.iter().flat_map(|b| &b.expressions) {
+            // An inherited balancer's checks know the names of its own server.
+            if !all.contains(other) {
+                all.push(other.clone());
+            }
+        }
+        let checked = |b: &Shown| b.members.iter().any(|m| m.info.health.is_some());
         let mut modules = room.settings.modules.iter();
         let module = modules.find(|(name, _)| name == "proxy_hcheck");
         // Where no modules are named all count as loaded: then only where there is something to see.
         let named = module.is_some_and(|(_, fixed)| !fixed);
-        let used = !expressions.is_empty() || balancers.iter().any(checked);
+        let used = !all.is_empty() || balancers.iter().any(checked);
         let signature = answer::signature(room, req);
         Facts {
             name: names::self_name(&room.routes, req).to_owned(),
@@ -126,10 +150,7 @@ impl Facts {
             path: super::own_path(req),
             can_check: module.is_some() || used,
             health: named || used,
-            expressions: expressions
-                .iter()
-                .map(|e| (e.name.clone(), e.expression.text().to_owned()))
-                .collect(),
+            expressions: all,
             balancers,
             outcome,
             signature: signature.map(|s| String::from_utf8_lossy(&s).into_owned()),
@@ -143,6 +164,13 @@ impl Facts {
         self.balancers.iter().find(|b| b.no == no)
     }
 
+    /// The member whose form is shown.
+    pub fn selected_member(&self) -> Option<&Member> {
+        let row = self.outcome.member?;
+        let mut all = self.selected()?.members.iter();
+        all.find(|m| m.info.row == row.0)
+    }
+
     /// When the member went into error, in seconds since 1970.
     pub fn error_time(&self, m: &WorkerInfo) -> Option<i64> {
         if m.error_time.0 == 0 {
@@ -151,6 +179,16 @@ impl Facts {
         let ago = self.table.taken_mono.since(m.error_time);
         Some(self.table.taken.seconds() - ago.as_secs() as i64)
     }
+}
+
+/// Names and texts; of equal names the last one counts.
+fn expressions(server: &Server) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for e in &server.proxy.health_expressions {
+        out.retain(|(name, _)| !name.eq_ignore_ascii_case(&e.name));
+        out.push((e.name.clone(), e.expression.text().to_owned()));
+    }
+    out
 }
 
 /// The path of the last ProxyPass that leads to it, else `/`.

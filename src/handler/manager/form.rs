@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::facts::{Facts, Shown};
-use super::html::{esc, factor, unchecked};
+use super::facts::{Facts, Member, Shown};
+use super::fields;
+use super::html::esc;
 use crate::balancer::method;
 use crate::config::health::HealthMethod;
 use crate::shm::{WorkerInfo, status};
@@ -21,22 +22,27 @@ const METHODS: [HealthMethod; 8] = [
 ];
 
 /// Edits a member.
-pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo) {
+pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &Member) {
+    let i = &m.info;
     begin(
         out,
         f,
-        &format!("Edit worker settings for {}", esc(&m.name)),
+        &format!("Edit worker settings for {}", esc(&i.name)),
     );
-    text(
-        out,
-        "w_lf",
-        "Load factor",
-        &factor(m.load_factor),
-        "1 to 100",
-    );
-    text(out, "w_ls", "LB Set", &m.lbset.to_string(), "0 to 99");
-    text(out, "w_wr", "Route", &m.route, "");
-    text(out, "w_rr", "Route Redirect", &m.redirect, "");
+    let all = fields::of_member(m);
+    let mut line = |name: &str, label: &str, hint: &str| {
+        text(
+            out,
+            name,
+            label,
+            fields::value(&all, name).unwrap_or_default(),
+            hint,
+        );
+    };
+    line("w_lf", "Load factor", "1 to 100");
+    line("w_ls", "LB Set", "0 to 99");
+    line("w_wr", "Route", "");
+    line("w_rr", "Route Redirect", "");
     for (letter, label, bit) in [
         ("I", "Ignore Errors", status::IGNORE),
         ("N", "Draining Mode", status::DRAIN),
@@ -53,41 +59,30 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo) {
             out,
             &format!("w_status_{letter}"),
             label,
-            m.status & bit != 0,
+            i.status & bit != 0,
         );
     }
     if f.can_check {
-        let h = m.health.clone().unwrap_or_else(unchecked);
-        let names = METHODS.iter().map(|m| (m.name().to_owned(), m.name()));
-        choice(out, "w_hm", "HC Method", names, h.state.method.name());
-        let none = std::iter::once((String::new(), "(none)"));
-        let all = f.expressions.iter().map(|(n, _)| (n.clone(), n.as_str()));
-        choice(out, "w_he", "HC Expr", none.chain(all), &h.texts.expression);
-        let interval = h.state.interval.as_millis();
-        text(
-            out,
-            "w_hi",
-            "HC Interval (ms)",
-            &interval.to_string(),
-            "at least 100",
-        );
-        text(
-            out,
-            "w_hp",
-            "HC Passes trigger",
-            &h.state.passes.to_string(),
-            "",
-        );
-        text(
-            out,
-            "w_hf",
-            "HC Fails trigger",
-            &h.state.fails.to_string(),
-            "",
-        );
-        text(out, "w_hu", "HC uri", &h.texts.uri, "");
+        let names: Vec<_> = METHODS.iter().map(|m| m.name()).collect();
+        choice(out, "w_hm", "HC Method", &names, m.health.method.name());
+        let mut names = vec![""];
+        names.extend(b.expressions.iter().map(|(n, _)| n.as_str()));
+        choice(out, "w_he", "HC Expr", &names, &m.health.expression);
+        let mut line = |name: &str, label: &str, hint: &str| {
+            text(
+                out,
+                name,
+                label,
+                fields::value(&all, name).unwrap_or_default(),
+                hint,
+            );
+        };
+        line("w_hi", "HC Interval (ms)", "at least 100");
+        line("w_hp", "HC Passes trigger", "");
+        line("w_hf", "HC Fails trigger", "");
+        line("w_hu", "HC uri", "");
     }
-    end(out, b, Some(m));
+    end(out, b, Some(i));
 }
 
 /// Edits a balancer.
@@ -98,36 +93,16 @@ pub fn balancer(out: &mut String, f: &Facts, b: &Shown) {
         f,
         &format!("Edit balancer settings for {}", esc(&i.name)),
     );
+    let all = fields::of_balancer(b);
+    let value = |name: &str| fields::value(&all, name).unwrap_or_default();
     let mut names: Vec<_> = method::names().collect();
     names.sort_unstable();
-    let names = names.into_iter().map(|n| (n.to_owned(), n));
-    choice(out, "b_lbm", "LBmethod", names, &i.lbmethod);
-    text(
-        out,
-        "b_tmo",
-        "Timeout",
-        &(i.timeout_ms / 1000).to_string(),
-        "seconds",
-    );
-    text(
-        out,
-        "b_max",
-        "Failover Attempts",
-        &i.max_attempts.to_string(),
-        "",
-    );
+    choice(out, "b_lbm", "LBmethod", &names, &i.lbmethod);
+    text(out, "b_tmo", "Timeout", value("b_tmo"), "seconds");
+    text(out, "b_max", "Failover Attempts", value("b_max"), "");
     radio(out, "b_sforce", "Disable Failover", i.no_failover);
-    let sticky = match (i.sticky_cookie.as_str(), i.sticky_param.as_str()) {
-        (a, b) if a == b => a.to_owned(),
-        (a, b) => format!("{a}|{b}"),
-    };
-    text(
-        out,
-        "b_ss",
-        "Sticky Session",
-        &sticky,
-        "(Use '-' to delete)",
-    );
+    let hint = "(Use '-' to delete)";
+    text(out, "b_ss", "Sticky Session", value("b_ss"), hint);
     if b.has_room() {
         text(out, "b_nwrkr", "Add New Worker", "", "http://host:port");
         out.push_str(
@@ -188,24 +163,24 @@ fn radio(out: &mut String, name: &str, label: &str, on: bool) {
     out.push_str("</span></div>\n");
 }
 
-fn choice<'a>(
-    out: &mut String,
-    name: &str,
-    label: &str,
-    all: impl Iterator<Item = (String, &'a str)>,
-    now: &str,
-) {
+/// `now` is offered too when it is none of them: a form that is sent back unchanged changes nothing.
+fn choice(out: &mut String, name: &str, label: &str, all: &[&str], now: &str) {
     let _ = write!(
         out,
         "<div class=\"f\"><label for=\"{name}\">{label}:</label><select name=\"{name}\" id=\"{name}\">"
     );
-    for (value, word) in all {
+    let other = (!all.contains(&now)).then_some(now);
+    for value in all.iter().copied().chain(other) {
         let _ = write!(
             out,
             "<option value=\"{}\"{}>{}</option>",
-            esc(&value),
+            esc(value),
             if value == now { " selected" } else { "" },
-            esc(word)
+            if value.is_empty() {
+                "(none)".to_owned()
+            } else {
+                esc(value)
+            }
         );
     }
     out.push_str("</select></div>\n");

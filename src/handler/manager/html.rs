@@ -2,16 +2,15 @@
 
 use std::fmt::Write;
 
-use super::facts::{Facts, Shown};
+use super::facts::{Facts, Member, Shown};
+use super::fields;
 use super::form;
 use super::params::encoded;
 use super::picture;
 use super::size::human;
 use super::style;
 use crate::codec::date::Civil;
-use crate::config::health::HealthParams;
-use crate::config::settings::Worker;
-use crate::shm::{HealthInfo, WorkerInfo, status};
+use crate::shm::status;
 
 /// The page.
 pub fn page(f: &Facts) -> String {
@@ -58,9 +57,8 @@ pub fn page(f: &Facts) -> String {
         out.push_str("</tbody></table>\n");
     }
     if let Some(b) = f.selected() {
-        let row = f.outcome.member.map(|r| r.0);
-        match b.members.iter().find(|(m, _)| Some(m.row) == row) {
-            Some((m, _)) => form::member(&mut out, f, b, m),
+        match f.selected_member() {
+            Some(m) => form::member(&mut out, f, b, m),
             None => form::balancer(&mut out, f, b),
         }
     }
@@ -89,6 +87,10 @@ fn messages(out: &mut String, f: &Facts) {
     };
     list("bad", "Nothing was changed:", &o.errors);
     list("ok", "Changed:", &o.done);
+    if o.same {
+        let all = ["all values are as they were sent".to_owned()];
+        list("off", "Nothing to change:", &all);
+    }
     list("off", "Ignored:", &o.ignored);
 }
 
@@ -117,10 +119,11 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
             "Active",
         ],
     );
-    let sticky = match (i.sticky_cookie.as_str(), i.sticky_param.as_str()) {
-        ("", "") => "(None)".to_owned(),
-        (a, b) if a == b => esc(a),
-        (a, b) => format!("{}|{}", esc(a), esc(b)),
+    let values = fields::of_balancer(b);
+    let value = |name: &str| esc(fields::value(&values, name).unwrap_or_default());
+    let sticky = match value("b_ss") {
+        none if none.is_empty() => "(None)".to_owned(),
+        names => names,
     };
     out.push_str("<tr>");
     cell(
@@ -136,7 +139,7 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
         "",
         if i.no_failover { "On" } else { "Off" },
     );
-    cell(out, "Timeout", "n", &(i.timeout_ms / 1000).to_string());
+    cell(out, "Timeout", "n", &value("b_tmo"));
     cell(out, "FailoverAttempts", "n", &i.max_attempts.to_string());
     cell(out, "Method", "", &esc(&i.lbmethod));
     cell(out, "Path", "", &esc(&b.path));
@@ -169,13 +172,14 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
     }
     columns.push("Last 5 min");
     heads(out, &columns);
-    for (m, worker) in &b.members {
-        member(out, f, b, m, worker);
+    for m in &b.members {
+        member(out, f, b, m);
     }
     out.push_str("</tbody></table></div>\n");
 }
 
-fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo, worker: &Worker) {
+fn member(out: &mut String, f: &Facts, b: &Shown, member: &Member) {
+    let m = &member.info;
     let selected = f.outcome.member.is_some_and(|r| r.0 == m.row);
     out.push_str(if selected {
         "<tr class=\"sel\">"
@@ -190,7 +194,7 @@ fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo, worker: &Worke
         encoded(&b.nonce),
         esc(&m.name),
     );
-    let link = if worker.unix.is_some() {
+    let link = if member.config.unix.is_some() {
         format!("<i>{link}</i>")
     } else {
         link
@@ -214,19 +218,18 @@ fn member(out: &mut String, f: &Facts, b: &Shown, m: &WorkerInfo, worker: &Worke
     cell(out, "To", "n", &human(m.sent));
     cell(out, "From", "n", &human(m.received));
     if f.health {
-        let h = m.health.clone().unwrap_or_else(unchecked);
-        let s = &h.state;
-        cell(out, "HC Method", "", s.method.name());
-        cell(
-            out,
-            "HC Interval",
-            "n",
-            &format!("{}ms", s.interval.as_millis()),
-        );
-        cell(out, "Passes", "n", &format!("{} ({})", s.passes, s.passed));
-        cell(out, "Fails", "n", &format!("{} ({})", s.fails, s.failed));
-        cell(out, "HC uri", "", &esc(&h.texts.uri));
-        cell(out, "HC Expr", "", &esc(&h.texts.expression));
+        let h = &member.health;
+        let (passed, failed) = m
+            .health
+            .as_ref()
+            .map_or((0, 0), |h| (h.state.passed, h.state.failed));
+        let interval = format!("{}ms", h.interval.as_millis());
+        cell(out, "HC Method", "", h.method.name());
+        cell(out, "HC Interval", "n", &interval);
+        cell(out, "Passes", "n", &format!("{} ({passed})", h.passes));
+        cell(out, "Fails", "n", &format!("{} ({failed})", h.fails));
+        cell(out, "HC uri", "", &esc(&h.uri));
+        cell(out, "HC Expr", "", &esc(&h.expression));
     }
     cell(out, "Last 5 min", "", &picture::svg(&m.history));
     out.push_str("</tr>\n");
@@ -246,14 +249,6 @@ fn cell(out: &mut String, label: &str, class: &str, html: &str) {
         c => format!(" class=\"{c}\""),
     };
     let _ = write!(out, "<td data-l=\"{label}\"{class}>{html}</td>");
-}
-
-/// What a member that is not checked would be checked by.
-pub fn unchecked() -> HealthInfo {
-    let p = HealthParams::default();
-    let mut info = HealthInfo::default();
-    (info.state.interval, info.state.passes, info.state.fails) = (p.interval, p.passes, p.fails);
-    info
 }
 
 /// `%.2f` of hundredths.

@@ -49,11 +49,11 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
         b.room,
         b.members.len(),
     );
-    for (n, (m, _)) in b.members.iter().enumerate() {
+    for (n, m) in b.members.iter().enumerate() {
         if n > 0 {
             out.push(',');
         }
-        member(out, f, m);
+        member(out, f, &m.info);
     }
     out.push_str("]}");
 }

@@ -8,6 +8,7 @@
 mod apply;
 mod change;
 mod facts;
+mod fields;
 mod form;
 mod html;
 mod json;

@@ -1,6 +1,7 @@
 //! The page for programs: httpd's elements in httpd's order. muster's own stand where readers that
 //! look elements up by name are not disturbed.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::facts::{Facts, Shown};
@@ -46,8 +47,8 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
     e("maxmembers", &b.room.to_string());
     e("usedmembers", &b.members.len().to_string());
     out.push_str("      <httpd:workers>\n");
-    for (m, w) in &b.members {
-        worker(out, f, m, w);
+    for m in &b.members {
+        worker(out, f, &m.info, &m.config);
     }
     out.push_str("      </httpd:workers>\n    </httpd:balancer>\n");
 }
@@ -122,10 +123,38 @@ fn worker(out: &mut String, f: &Facts, m: &WorkerInfo, w: &Worker) {
 }
 
 fn element(out: &mut String, indent: usize, name: &str, value: &str) {
-    let _ = writeln!(
-        out,
-        "{:indent$}<httpd:{name}>{}</httpd:{name}>",
-        "",
-        esc(value)
-    );
+    let value = esc(&allowed(value));
+    let _ = writeln!(out, "{:indent$}<httpd:{name}>{value}</httpd:{name}>", "");
+}
+
+/// With U+FFFD for the characters that no XML 1.0 document may hold, also not as references.
+fn allowed(text: &str) -> Cow<'_, str> {
+    let bad = |c: char| match c {
+        '\t' | '\n' | '\r' => false,
+        '\u{fffe}' | '\u{ffff}' => true,
+        c => c < ' ',
+    };
+    if text.contains(bad) {
+        text.replace(bad, "\u{fffd}").into()
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::element;
+
+    #[test]
+    fn no_character_makes_the_page_ill_formed() {
+        let mut out = String::new();
+        element(
+            &mut out,
+            0,
+            "x",
+            "<\0a\t\u{1}\u{1f}\u{fffe}\u{ffff}\u{fffd}\u{1f600}>",
+        );
+        let text = "&lt;\u{fffd}a\t\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{1f600}&gt;";
+        assert_eq!(out, format!("<httpd:x>{text}</httpd:x>\n"));
+    }
 }
