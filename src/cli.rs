@@ -13,7 +13,7 @@ use crate::log::{Logs, level};
 use crate::shm::inspect;
 use crate::supervisor::control::{Outcome, Verb, control};
 use crate::supervisor::{self, Entry, Options};
-use crate::sys::fork;
+use crate::sys::{fork, stdout};
 
 mod dump;
 mod parse;
@@ -51,13 +51,13 @@ pub fn main(program: &OsStr, args: &[OsString], entry: Entry) -> i32 {
         return 1;
     }
     if line.version || line.long_version {
-        return show(&version(line.long_version));
+        return stdout::print(&version(line.long_version));
     }
     if line.list_modules {
-        return show(&dump::static_modules());
+        return stdout::print(&dump::static_modules());
     }
     if line.list_directives {
-        return show(&dump::directives());
+        return stdout::print(&dump::directives());
     }
     if let Some(words) = &line.announce {
         return beacon::announce(words);
@@ -107,15 +107,17 @@ fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 
         // Without `-k` a running instance is a failure, which taking its pid file will tell.
         Outcome::Done(_) if quiet => {}
         Outcome::Done(text) => {
-            say(text.as_deref());
-            return 0;
+            return say(text.as_deref());
         }
         Outcome::Failed(text) if !quiet => {
             say_error(&text);
             return 1;
         }
         Outcome::Failed(_) => {}
-        Outcome::StartOne(text) => say(text.as_deref()),
+        Outcome::StartOne(text) => {
+            // It is to start, whether or not anybody can read this.
+            let _ = say(text.as_deref());
+        }
     }
     let options = Options {
         foreground: line.foreground,
@@ -150,15 +152,9 @@ fn dumps(line: &CommandLine, settings: &Settings, loaded: &Loaded) -> i32 {
         }
     }
     if any {
-        return show(&text);
+        return stdout::print(&text);
     }
     say_error("Syntax OK");
-    0
-}
-
-fn show(text: &str) -> i32 {
-    // A reader that went away (`| head`) is no fault.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
     0
 }
 
@@ -238,10 +234,8 @@ fn redirect_errors(file: &Path) -> std::io::Result<()> {
     fork::redirect(2, &file)
 }
 
-fn say(text: Option<&str>) {
-    if let Some(text) = text {
-        show(&format!("{text}\n"));
-    }
+fn say(text: Option<&str>) -> i32 {
+    text.map_or(0, |text| stdout::print(&format!("{text}\n")))
 }
 
 fn say_error(text: &str) {

@@ -17,6 +17,7 @@ use crate::config::span::Span;
 use crate::request::phases;
 use crate::request::trace::{Step, Verdict};
 use crate::request::{ConnInfo, NoLink, Request, Routes};
+use crate::sys::stdout;
 
 mod rules;
 mod target;
@@ -25,10 +26,7 @@ mod target;
 /// with the URL is told on standard error.
 pub fn main(settings: Settings, url: &str) -> i32 {
     match explain(Rc::new(settings), url) {
-        Ok(text) => {
-            print!("{text}");
-            0
-        }
+        Ok(text) => stdout::print(&text),
         Err(text) => {
             eprintln!("--explain {url}: {text}");
             1

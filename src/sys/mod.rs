@@ -13,6 +13,7 @@ pub mod record_lock;
 pub mod signal;
 pub mod socket;
 pub mod splice;
+pub mod stdout;
 pub mod timezone;
 pub mod transfer;
 pub mod udp;
