@@ -287,9 +287,7 @@ impl Membership {
     fn release(&mut self, now: Mono) {
         let mut freed = false;
         for (index, place) in self.records.iter_mut().enumerate() {
-            let idle = |r: &mut Record| {
-                (r.state.evicted || !r.state.added) && now.since(r.last_seen) > self.memory
-            };
+            let idle = |r: &mut Record| is_idle(&r.state, now.since(r.last_seen), self.memory);
             if let Some(r) = place.take_if(idle) {
                 self.by_url.remove(&r.url);
                 self.board.free_lease(self.row, index as u16);
@@ -525,6 +523,12 @@ impl Membership {
 fn names(member: &Found, url: &str) -> bool {
     member.name == url
         || Origin::parse(member.name.as_bytes()).is_some_and(|own| own.as_str() == url)
+}
+
+/// Whether a record serves nothing any more: its member is evicted or never was one, and a replay of
+/// its last message would be stale.
+pub(super) fn is_idle(state: &LeaseState, silent: Duration, memory: Duration) -> bool {
+    (state.evicted || !state.added) && silent > memory
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::membership::Membership;
 use super::throttle::Throttle;
 use crate::clock;
-use crate::codec::beacon::{Announcement, LONGEST, MacPolicy, Reach, Refusal, Verifier};
+use crate::codec::beacon::{Announcement, LONGEST, MacPolicy, Refusal, Verifier};
 use crate::config::beacon as config;
 use crate::log;
 use crate::reactor::source::Source;
@@ -155,13 +155,10 @@ impl Receiver {
     }
 
     fn announcement(&self, a: &Announcement<'_>, from: SocketAddr) -> Result<(), Refusal> {
-        if let Some(origin) = &a.origin {
-            match origin.reach() {
-                Reach::Elsewhere => {}
-                // Such a URL means the machine that uses it: only a sender on this one may say it.
-                Reach::ThisMachine if from.ip().to_canonical().is_loopback() => {}
-                Reach::ThisMachine | Reach::Nowhere => return Err(Refusal::Url),
-            }
+        if let Some(origin) = &a.origin
+            && !origin.reach().admits(from.ip())
+        {
+            return Err(Refusal::Url);
         }
         ::log::info!(target: "proxy_beacon", "received: {}", a.text.escape_ascii());
         match (&self.membership, &a.origin) {

@@ -3,19 +3,22 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use super::membership::is_idle;
 use crate::clock::{read_mono, read_wall};
-use crate::codec::beacon::{Announcement, Key, LONGEST, MacPolicy, Origin, Refusal, Verifier};
+use crate::codec::beacon::{
+    Announcement, Key, LONGEST, MacPolicy, Origin, Reach, Refusal, Verifier,
+};
 use crate::config::beacon::Receiver;
 use crate::config::directive::beacon::{host_port, secret_file};
 use crate::config::directive::value::{Unit, interval};
 use crate::config::settings::Settings;
 use crate::shm::{BeaconRole, Snapshot, inspect, status};
-use crate::sys::udp;
+use crate::sys::{stdout, udp};
 
 const USAGE: &str = "usage: muster beacon check [DATAGRAM]           judge it (else standard input) as a receiver would
        muster beacon check --listen HOST:PORT    judge what comes in, until interrupted
@@ -32,12 +35,14 @@ pub fn main(words: &[OsString], load: impl FnOnce() -> Result<Settings, Vec<Stri
         .collect();
     let result = match texts.split_first() {
         Some((verb, rest)) if verb == "check" => check(rest, load),
-        Some((verb, [file])) if verb == "secret" => secret(Path::new(file)).map(|()| true),
+        Some((verb, [file])) if verb == "secret" => secret(Path::new(file)),
+        Some((verb, [])) if verb == "--help" || verb == "-h" => {
+            Ok(stdout::print(&format!("{USAGE}\n")))
+        }
         _ => Err(USAGE.to_owned()),
     };
     match result {
-        Ok(true) => 0,
-        Ok(false) => 1,
+        Ok(status) => status,
         Err(text) => {
             // With standard error closed there is nobody to tell.
             let _ = writeln!(io::stderr().lock(), "{text}");
@@ -47,7 +52,7 @@ pub fn main(words: &[OsString], load: impl FnOnce() -> Result<Settings, Vec<Stri
 }
 
 /// 128 random bits, as `ProxyBeaconSecretFile` wants them.
-fn secret(path: &Path) -> Result<(), String> {
+fn secret(path: &Path) -> Result<i32, String> {
     let shown = path.display();
     let mut random = [0; 16];
     File::open("/dev/urandom")
@@ -66,10 +71,9 @@ fn secret(path: &Path) -> Result<(), String> {
             }
             _ => format!("cannot make {shown}: {e}"),
         })?;
-    println!(
-        "made {shown}: copy it to each backend, and name it in ProxyBeaconSecretFile and --secret-file"
-    );
-    Ok(())
+    Ok(stdout::print(&format!(
+        "made {shown}: copy it to each backend, and name it in ProxyBeaconSecretFile and --secret-file\n"
+    )))
 }
 
 /// How datagrams are judged, and what is known beside them.
@@ -82,7 +86,7 @@ struct Judge {
 fn check(
     words: &[String],
     load: impl FnOnce() -> Result<Settings, Vec<String>>,
-) -> Result<bool, String> {
+) -> Result<i32, String> {
     let mut keys: Vec<Key> = Vec::new();
     let mut policy = None;
     let mut max_skew = None;
@@ -153,28 +157,33 @@ fn check(
             bytes
         }
     };
-    let (accepted, text) = judge.say(&bytes);
-    println!("{text}");
-    Ok(accepted)
+    let (accepted, text) = judge.say(&bytes, None);
+    match stdout::print(&format!("{text}\n")) {
+        0 => Ok(i32::from(!accepted)),
+        failed => Ok(failed),
+    }
 }
 
-fn follow(judge: &Judge, host: &str, port: u16) -> Result<bool, String> {
+fn follow(judge: &Judge, host: &str, port: u16) -> Result<i32, String> {
     let fail = |e: io::Error| format!("cannot listen on {host}:{port}: {e}");
     let socket = UdpSocket::from(udp::bind(host, port).map_err(fail)?);
     socket.set_nonblocking(false).map_err(fail)?;
     let mut buffer = vec![0; LONGEST + 64];
     loop {
         let (n, from) = socket.recv_from(&mut buffer).map_err(fail)?;
-        let (_, text) = judge.say(&buffer[..n]);
-        if writeln!(io::stdout().lock(), "{from} {text}").is_err() {
-            return Ok(true);
+        let (_, text) = judge.say(&buffer[..n], Some(from.ip()));
+        let line = format!("{from} {text}\n");
+        if stdout::write(&line).is_err() {
+            // Once more, for the message and the status.
+            return Ok(stdout::print(&line));
         }
     }
 }
 
 impl Judge {
-    /// Whether it is accepted, and a line that says what comes of it and why.
-    fn say(&self, bytes: &[u8]) -> (bool, String) {
+    /// Whether it is accepted, and a line that says what comes of it and why. `from`: who sent it,
+    /// where that is known.
+    fn say(&self, bytes: &[u8], from: Option<IpAddr>) -> (bool, String) {
         let now = read_wall().0;
         match self.verifier.judge(bytes, now) {
             Err(why) => (false, format!("dropped: {}{}", why.text(), hint(why))),
@@ -187,7 +196,11 @@ impl Judge {
                 );
                 let outcome = match &a.origin {
                     None => Ok("it names no url, so it would be logged only".to_owned()),
-                    Some(origin) => self.outcome(origin, &a),
+                    Some(origin) => {
+                        let what =
+                            misled(origin, from).map_or_else(|| self.outcome(origin, &a), Err);
+                        what.map(|what| what + caution(origin, from))
+                    }
                 };
                 match outcome {
                     Ok(what) => (true, format!("accepted ({signed}): {what}")),
@@ -237,7 +250,7 @@ impl Judge {
             let idle = known
                 .leases
                 .iter()
-                .filter(|l| l.state.evicted && now.since(l.last_seen) > r.max_skew * 2);
+                .filter(|l| is_idle(&l.state, now.since(l.last_seen), r.max_skew * 2));
             if idle.count() == 0 {
                 return Err((
                     Refusal::TableFull,
@@ -261,6 +274,32 @@ impl Judge {
             None if a.leaving => Ok(format!("{url} is no member of {name}")),
             None => Ok(format!("{url} would be added to {name}")),
         }
+    }
+}
+
+/// Why a receiver refuses where the URL leads.
+fn misled(origin: &Origin, from: Option<IpAddr>) -> Option<(Refusal, String)> {
+    let reach = origin.reach();
+    let admitted = match from {
+        Some(from) => reach.admits(from),
+        None => reach != Reach::Nowhere,
+    };
+    let what = match reach {
+        _ if admitted => return None,
+        Reach::ThisMachine => {
+            "leads to the receiver's own machine, which only a sender on it may announce"
+        }
+        _ => "is a link-local, multicast or shortened address, which no sender may announce",
+    };
+    Some((Refusal::Url, format!("{origin} {what}")))
+}
+
+fn caution(origin: &Origin, from: Option<IpAddr>) -> &'static str {
+    match origin.reach() {
+        Reach::ThisMachine if from.is_none() => {
+            " if it comes from the receiver's own machine, else it is dropped: unacceptable url"
+        }
+        _ => "",
     }
 }
 

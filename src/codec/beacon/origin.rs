@@ -118,6 +118,18 @@ pub enum Reach {
     Nowhere,
 }
 
+impl Reach {
+    /// Whether a receiver takes it from a sender at `from`: a URL that means the machine that uses
+    /// it may only be said by a sender on that machine.
+    pub fn admits(self, from: IpAddr) -> bool {
+        match self {
+            Reach::Elsewhere => true,
+            Reach::ThisMachine => from.to_canonical().is_loopback(),
+            Reach::Nowhere => false,
+        }
+    }
+}
+
 fn reach_of(ip: IpAddr) -> Reach {
     match ip {
         IpAddr::V4(v4) => reach_of_v4(v4),
