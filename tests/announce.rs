@@ -328,3 +328,269 @@ fn secrets_are_made_private_and_checks_tell_why() {
     assert_eq!(json["beacons"][0]["leases"][0]["state"], "live");
     assert!(!shown.contains(&secret[4..36]));
 }
+
+/// `muster announce` to nobody, around a command or without one.
+fn alone(root: &Path, words: &[&str]) -> Command {
+    let secret = root.join("alone.secret");
+    if !secret.exists() {
+        let made = muster(&["beacon", "secret", &secret.to_string_lossy()]);
+        assert!(made.status.success(), "{made:?}");
+    }
+    let mut command = Command::new(binary());
+    command
+        .args(["announce", "--to=127.0.0.1:9", "--url=http://127.0.0.1:9"])
+        .arg(format!("--secret-file={}", secret.display()))
+        .args(words)
+        .stdin(Stdio::null())
+        .stderr(fs::File::create(root.join("alone.log")).unwrap());
+    command
+}
+
+/// Whatever ends the sidecar, and whenever: its command does not stay behind, unannounced and on
+/// its port. The command holds the pipe, so its end is the pipe's.
+#[test]
+fn no_command_outlives_its_announcer() {
+    let root = Root::new();
+    for round in 0..24u64 {
+        let mut announcer = Announcer(
+            alone(&root.0, &["--drain=0", "--", "sleep", "300"])
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        );
+        let pipe = announcer.0.stdout.take().unwrap();
+        std::thread::sleep(Duration::from_micros(round * 400));
+        let last = match round % 4 {
+            3 => Signal::SIGKILL,
+            _ => Signal::SIGTERM,
+        };
+        announcer.signal(last);
+        wait_for("it ends", || announcer.0.try_wait().unwrap());
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut pipe = pipe;
+            let _ = std::io::Read::read_to_end(&mut pipe, &mut Vec::new());
+            let _ = done.send(());
+        });
+        let ended = ended.recv_timeout(Duration::from_secs(20));
+        assert!(ended.is_ok(), "round {round}: the command still runs");
+    }
+}
+
+#[test]
+fn a_command_starts_as_if_alone_and_its_end_is_handed_on() {
+    let root = Root::new();
+    let code = |words: &[&str]| {
+        let mut announcer = Announcer(alone(&root.0, words).spawn().unwrap());
+        announcer.exit_code()
+    };
+    assert_eq!(code(&["--", "sh", "-c", "kill -9 $$"]), Some(128 + 9));
+    // Words behind -- are the command's.
+    let out = alone(&root.0, &["--", "printf", "%s\\n", "--help"])
+        .output()
+        .unwrap();
+    assert_eq!(text(&out.stdout), "--help\n");
+    let states = |announcer: &mut Command| {
+        let out = announcer.output().unwrap();
+        let said = text(&out.stdout);
+        let of = |name: &str| {
+            let line = said.lines().find_map(|l| l.strip_prefix(name)).unwrap();
+            u64::from_str_radix(line.trim(), 16).unwrap()
+        };
+        (of("SigBlk:"), of("SigIgn:"))
+    };
+    let status = ["--", "cat", "/proc/self/status"];
+    assert_eq!(states(&mut alone(&root.0, &status)), (0, 0));
+    // nohup has it ignore HUP, and so does the command.
+    let inner = alone(&root.0, &status);
+    let mut nohup = Command::new("nohup");
+    nohup.arg(inner.get_program()).args(inner.get_args());
+    let hup = 1 << (Signal::SIGHUP as u32 - 1);
+    assert_eq!(states(&mut nohup), (0, hup));
+}
+
+/// As a container's first process it is given the children of processes that end.
+#[test]
+fn children_that_it_never_started_leave_no_zombies() {
+    let root = Root::new();
+    let inner = alone(&root.0, &["--check=none"]);
+    let words: Vec<String> = std::iter::once(inner.get_program())
+        .chain(inner.get_args())
+        .map(|w| w.to_string_lossy().into_owned())
+        .collect();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "sleep 0.2 & exec \"$@\"", "sh"])
+        .args(&words)
+        .stderr(Stdio::null());
+    let announcer = Announcer(shell.spawn().unwrap());
+    let pid = announcer.0.id();
+    let children = || read(Path::new(&format!("/proc/{pid}/task/{pid}/children")));
+    eventually("the shell's child is gone", || {
+        let name = read(Path::new(&format!("/proc/{pid}/comm")));
+        name.trim() == "muster" && children().trim().is_empty()
+    });
+}
+
+#[test]
+fn hup_has_it_read_its_secret_again() {
+    let root = Root::new();
+    let mut announcer = Announcer(alone(&root.0, &[]).spawn().unwrap());
+    let log = root.0.join("alone.log");
+    eventually("it announces", || read(&log).contains("announcing"));
+    let secret = root.0.join("alone.secret");
+    announcer.signal(Signal::SIGHUP);
+    eventually("it says so", || read(&log).contains("alone.secret again"));
+    fs::write(&secret, "hex:short").unwrap();
+    announcer.signal(Signal::SIGHUP);
+    eventually("it keeps the one from before", || {
+        read(&log).contains("the secret from before is still used")
+    });
+    assert!(!read(&log).contains("short"));
+    announcer.signal(Signal::SIGTERM);
+    assert_eq!(announcer.exit_code(), Some(0));
+}
+
+/// A directory that ends with the test.
+struct Root(PathBuf);
+
+impl Root {
+    fn new() -> Root {
+        let name = format!("muster-announce-{}-{}", std::process::id(), free_port());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Root(path)
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A full disk is a message and a status, not a panic, and not silence.
+#[test]
+fn output_that_cannot_be_written_is_told_of() {
+    let root = Root::new();
+    let conf = root.0.join("a.conf");
+    fs::write(&conf, "Listen 127.0.0.1:9\nServerName a.test\n").unwrap();
+    let secret = root.0.join("secret");
+    let (conf, secret) = (conf.to_str().unwrap(), secret.to_str().unwrap());
+    let calls: [&[&str]; 10] = [
+        &["announce", "--help"],
+        &["beacon", "--help"],
+        &["beacon", "secret", secret],
+        &["beacon", "check", "--secret-file", secret, "x"],
+        &["-L"],
+        &["-l"],
+        &["-V"],
+        &["-f", conf, "-S"],
+        &["-f", conf, "--explain", "http://a.test/"],
+        &["scoreboard", "--help"],
+    ];
+    for words in calls {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let out = Command::new(binary())
+            .args(words)
+            .stdout(full.unwrap())
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(1), "{words:?}: {said}");
+        assert!(
+            said.contains("No space left on device"),
+            "{words:?}: {said}"
+        );
+        // A reader that has enough is no fault.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let out = Command::new(binary())
+            .args(words.iter().filter(|w| **w != "secret"))
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert!(!text(&out.stderr).contains("panicked"), "{words:?}");
+    }
+}
+
+/// What a receiver would refuse is not called good.
+#[test]
+fn a_check_knows_where_a_url_may_lead() {
+    use muster::codec::beacon::{Algorithm, Fields, Key, Origin, Signer};
+    let root = Root::new();
+    let secret = root.0.join("secret");
+    assert!(
+        muster(&["beacon", "secret", secret.to_str().unwrap()])
+            .status
+            .success()
+    );
+    let check = |url: &str| {
+        let signer = Signer {
+            key: Key::of_secret(read(&secret).trim().as_bytes()).unwrap(),
+            algorithm: Algorithm::HmacSha256,
+        };
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let datagram = signer.datagram(&Fields {
+            origin: Origin::parse(url.as_bytes()).as_ref(),
+            ts: now.unwrap().as_micros() as i64,
+            route: Some(""),
+            ..Fields::default()
+        });
+        let datagram = text(&datagram);
+        let out = muster(&[
+            "beacon",
+            "check",
+            "--secret-file",
+            secret.to_str().unwrap(),
+            &datagram,
+        ]);
+        (out.status.code(), text(&out.stdout))
+    };
+    let (code, said) = check("http://169.254.169.254");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("dropped: unacceptable url") && said.contains("link-local"),
+        "{said}"
+    );
+    let (code, said) = check("http://127.0.0.1:81");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("if it comes from the receiver's own machine"),
+        "{said}"
+    );
+    let (code, said) = check("http://10.0.0.5");
+    assert!(code == Some(0) && !said.contains("own machine"), "{said}");
+}
+
+/// One proxy that cannot be found takes nothing from the other.
+#[test]
+fn an_unresolvable_proxy_costs_the_other_no_message() {
+    let root = Root::new();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    // A label that no name has: refused without asking anybody.
+    let nowhere = format!("--to={}.invalid:5555", "x".repeat(64));
+    let to = format!("--to={}", socket.local_addr().unwrap());
+    let _announcer = Announcer(
+        alone(&root.0, &[&nowhere, &to, "--interval=100ms", "--route="])
+            .spawn()
+            .unwrap(),
+    );
+    let mut buffer = [0; 4096];
+    let mut number = |n: u64| {
+        let n_bytes = socket.recv(&mut buffer).unwrap();
+        let said = text(&buffer[..n_bytes]);
+        assert!(said.contains(&format!(" seq={n} ")), "{said}");
+        let ts = said.split_once(" ts=").unwrap().1;
+        ts.split(' ').next().unwrap().parse::<i64>().unwrap()
+    };
+    let stamps: Vec<i64> = (0..5).map(&mut number).collect();
+    assert!(stamps.is_sorted_by(|a, b| a < b), "{stamps:?}");
+    let log = root.0.join("alone.log");
+    eventually("it says which", || read(&log).contains("cannot look xxx"));
+}

@@ -9,6 +9,7 @@
 mod announce;
 mod holder;
 mod membership;
+mod names;
 mod receiver;
 mod sender;
 mod throttle;

@@ -3,10 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::names;
 use crate::clock::{self, Mono};
 use crate::codec::beacon::{Fields, Signer};
 use crate::config::beacon::{self as config, HostPort};
@@ -14,8 +15,6 @@ use crate::log;
 use crate::reactor::{helper, spawn, timer};
 use crate::shm::{BeaconRow, Scoreboard};
 
-/// A name that takes longer than this to look up counts as not found.
-const LOOKUP: Duration = Duration::from_secs(5);
 /// How often a name is looked up again.
 const AGAIN: Duration = Duration::from_secs(60);
 /// Pauses after a failure, doubled up to the last.
@@ -112,9 +111,10 @@ impl Sender {
         let target = &self.targets[index];
         let mut pause = FIRST_PAUSE;
         while self.alive.get() {
-            let wait = match resolve(place).await.and_then(|to| Ok((to, open(to)?))) {
+            let before = target.open.borrow().as_ref().map(|(a, _)| *a);
+            let found = resolve(place, before).await;
+            let wait = match found.and_then(|to| Ok((to, open(to)?))) {
                 Ok((address, socket)) => {
-                    let before = target.open.borrow().as_ref().map(|(a, _)| *a);
                     if before != Some(address) {
                         log::notice("proxy_beacon", &format!("beaconing to {address}"));
                         *target.open.borrow_mut() = Some((address, socket));
@@ -138,32 +138,16 @@ impl Sender {
     }
 }
 
-/// The first address of a name, looked up beside the loop.
-async fn resolve(place: &HostPort) -> io::Result<SocketAddr> {
+/// The address of a name, looked up beside the loop: the one `used` while it is still listed.
+async fn resolve(place: &HostPort, used: Option<SocketAddr>) -> io::Result<SocketAddr> {
     if let Ok(ip) = place.host.parse::<IpAddr>() {
         return Ok(SocketAddr::new(ip, place.port));
     }
-    let (host, port) = (place.host.clone(), place.port);
-    let found = timer::timeout(
-        LOOKUP,
-        helper(move || {
-            (host.as_str(), port)
-                .to_socket_addrs()?
-                .next()
-                .ok_or_else(no_address)
-        }),
-    );
-    match found.await {
-        Ok(result) => result,
-        Err(_) => Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "the name was not found in time",
-        )),
+    let place = place.clone();
+    match timer::timeout(names::LOOKUP, helper(move || names::look_up(&place))).await {
+        Ok(found) => names::choose(used, &found?).ok_or_else(names::too_late),
+        Err(_) => Err(names::too_late()),
     }
-}
-
-fn no_address() -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, "the name has no address")
 }
 
 /// An unbound socket of the address's family.

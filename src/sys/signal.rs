@@ -100,17 +100,50 @@ pub fn send(pid: i32, signal: Signal) -> io::Result<()> {
 
 /// Has a program start with no signal blocked or ignored: a program inherits both, and one that has
 /// TERM blocked cannot be ended.
-#[allow(unsafe_code)]
 pub fn all_default(command: &mut Command) {
-    let restore = || {
-        signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+    start_with(command, &[], None);
+}
+
+/// Has a program start with no signal blocked, only `ignored` ones ignored, and have `farewell` sent
+/// to it when the calling thread's process dies in any way.
+#[allow(unsafe_code)]
+pub fn start_with(command: &mut Command, ignored: &[Signal], farewell: Option<Signal>) {
+    let ignored = ignored.to_vec();
+    let parent = super::fork::pid();
+    let restore = move || {
+        if let Some(farewell) = farewell {
+            super::fork::set_death_signal(farewell)?;
+            if super::fork::parent() != parent {
+                // It died before that.
+                return Err(Errno::ESRCH.into());
+            }
+        }
         for s in [Signal::SIGUSR2, Signal::SIGPIPE] {
             reset(s, SigHandler::SigDfl)?;
         }
+        for s in &ignored {
+            reset(*s, SigHandler::SigIgn)?;
+        }
+        signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
         Ok(())
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are made: sigprocmask and signal.
+    // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid,
+    // sigprocmask and signal; nothing is allocated or freed.
     unsafe { command.pre_exec(restore) };
+}
+
+/// Those of `signals` that this process ignores now, as `nohup` has a program start.
+#[allow(unsafe_code)]
+pub fn ignored(signals: &[Signal]) -> Vec<Signal> {
+    let is_ignored = |s: &&Signal| {
+        // SAFETY: without a new action sigaction only fills `old`, which is plain data.
+        unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(**s as i32, std::ptr::null(), &raw mut old) == 0
+                && old.sa_sigaction == libc::SIG_IGN
+        }
+    };
+    signals.iter().filter(is_ignored).copied().collect()
 }
 
 #[allow(unsafe_code)]

@@ -1,12 +1,14 @@
 //! Whether the backend answers.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::beacon::names;
 use crate::codec::beacon::Origin;
+use crate::config::beacon::HostPort;
 
-/// A check that takes longer has failed.
+/// A check that takes longer, from looking the name up to the answer's first line, has failed.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// What must hold.
@@ -56,14 +58,15 @@ impl Check {
     /// # Errors
     /// What is wrong with the backend.
     pub fn look(&self, announced: &Origin) -> Result<(), String> {
+        let until = Instant::now() + LIMIT;
         let result = match self {
             Check::None => return Ok(()),
-            Check::Tcp => connect((announced.host(), announced.port())).map(|_| 200),
+            Check::Tcp => connect((announced.host(), announced.port()), until).map(|_| 200),
             Check::Http {
                 authority,
                 place: (host, port),
                 path,
-            } => ask((host, *port), authority, path),
+            } => ask((host, *port), authority, path, until),
         };
         match result {
             Ok(200..=399) => Ok(()),
@@ -73,10 +76,24 @@ impl Check {
     }
 }
 
-fn connect(place: (&str, u16)) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in place.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, LIMIT) {
+fn connect(place: (&str, u16), until: Instant) -> io::Result<TcpStream> {
+    let place = HostPort {
+        host: place.0.to_owned(),
+        port: place.1,
+    };
+    let addresses = match place.host.parse() {
+        Ok(ip) => vec![SocketAddr::new(ip, place.port)],
+        Err(_) => names::within(left(until)?, move || names::look_up(&place))?,
+    };
+    connect_any(&addresses, until)
+}
+
+fn connect_any(addresses: &[SocketAddr], until: Instant) -> io::Result<TcpStream> {
+    let mut last = names::too_late();
+    for (i, address) in addresses.iter().enumerate() {
+        // So that one that swallows everything leaves time for the others.
+        let share = left(until)? / (addresses.len() - i) as u32;
+        match TcpStream::connect_timeout(address, share) {
             Ok(stream) => return Ok(stream),
             Err(e) => last = e,
         }
@@ -84,10 +101,21 @@ fn connect(place: (&str, u16)) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn ask(place: (&str, u16), authority: &str, path: &str) -> io::Result<u16> {
-    let until = Instant::now() + LIMIT;
-    let mut stream = connect(place)?;
-    stream.set_write_timeout(Some(LIMIT))?;
+/// What is left of the check's time, never zero.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("it took longer than {} s", LIMIT.as_secs()),
+        )),
+        false => Ok(left),
+    }
+}
+
+fn ask(place: (&str, u16), authority: &str, path: &str, until: Instant) -> io::Result<u16> {
+    let mut stream = connect(place, until)?;
+    stream.set_write_timeout(Some(left(until)?))?;
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: muster\r\nConnection: close\r\n\r\n"
     );
@@ -95,12 +123,12 @@ fn ask(place: (&str, u16), authority: &str, path: &str) -> io::Result<u16> {
     let mut head = Vec::new();
     let mut piece = [0; 512];
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        let n = stream.read(&mut piece)?;
+        stream.set_read_timeout(Some(left(until)?))?;
+        let n = match stream.read(&mut piece) {
+            // A blocking socket's words for a time that is over.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => continue,
+            read => read?,
+        };
         head.extend_from_slice(&piece[..n]);
         let malformed = || io::Error::new(io::ErrorKind::InvalidData, "its answer is no HTTP");
         if let Some(end) = head.iter().position(|&b| b == b'\n') {
@@ -164,5 +192,28 @@ mod tests {
         server.join().unwrap();
         assert!(Check::Tcp.look(&origin).is_err());
         assert!(Check::None.look(&origin).is_ok());
+    }
+
+    /// One bound for all of it: an address that swallows what is sent there leaves time for the next.
+    #[test]
+    fn a_silent_address_leaves_time_for_the_next() {
+        let full =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        full.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+            .unwrap();
+        full.listen(0).unwrap();
+        let silent = full.local_addr().unwrap().as_socket().unwrap();
+        // Its queue takes one; from then on it does not answer.
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&silent, Duration::from_millis(200)) {
+            waiting.push(stream);
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let good = listener.local_addr().unwrap();
+        let until = || Instant::now() + Duration::from_secs(1);
+        let stream = connect_any(&[silent, good], until()).unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), good);
+        let error = connect_any(&[silent, silent], until()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

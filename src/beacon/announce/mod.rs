@@ -1,20 +1,25 @@
 //! `muster announce`: tells proxies of a backend that is no muster, alone or around its command.
 //!
 //! [`options`] reads the words, [`check`] looks whether the backend answers, [`wire`] signs and
-//! sends, [`run`] follows signals and the command. No loop of ours and no configuration is needed.
+//! sends with what [`secret`] holds, [`run`] follows signals and the command. No loop of ours and no
+//! configuration is needed.
 
 mod check;
 mod options;
 mod run;
+mod secret;
 mod wire;
 
 use std::ffi::OsString;
 
+use crate::sys::stdout;
+
 /// Runs it with the words behind `announce`; gives the exit status.
 pub fn main(words: &[OsString]) -> i32 {
-    if words.iter().any(|w| w == "--help" || w == "-h") {
-        println!("{}", options::USAGE);
-        return 0;
+    // Behind `--` it is the command's.
+    let mut own = words.iter().take_while(|w| *w != "--");
+    if own.any(|w| w == "--help" || w == "-h") {
+        return stdout::print(&format!("{}\n", options::HELP));
     }
     let options = match options::parse(words) {
         Ok(options) => options,

@@ -5,23 +5,47 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::check::Check;
-use crate::codec::beacon::{Algorithm, Key, MacPolicy, Origin};
+use super::secret::SecretFile;
+use crate::codec::beacon::{Algorithm, MacPolicy, Origin, Reach};
 use crate::config::beacon::{HostPort, SLICE};
-use crate::config::directive::beacon::{host_port, secret_file};
-use crate::config::directive::value::{Unit, interval};
+use crate::config::directive::beacon::host_port;
+use crate::config::directive::value::{Unit, interval, number};
 use crate::config::directive::worker_param;
 use crate::config::settings::WorkerParams;
 
-/// How it is called.
+/// How it is called, in short.
 pub const USAGE: &str =
-    "usage: muster announce --to PROXY:PORT --url http://HOST:PORT --secret-file FILE
-    [--to ANOTHER:PORT ...]      further proxies
-    [--check tcp|http://...]     announce only while this answers (with a command: tcp)
-    [--interval 5]               how often
-    [--route R] [--loadfactor N] as of BalancerMember
-    [--mac siphash]              for httpd proxies; else hmac-sha256
-    [--drain 1]                  between the withdrawal and the command's signal
-    [-- COMMAND ARGUMENT ...]    start it, announce when it answers, withdraw before it is stopped";
+    "usage: muster announce --to PROXY:PORT --url http://HOST:PORT --secret-file FILE [OPTIONS]
+                       [-- COMMAND [ARGUMENT ...]]
+muster announce --help tells of the options";
+
+/// How it is called.
+pub const HELP: &str =
+    "usage: muster announce --to PROXY:PORT --url http://HOST:PORT --secret-file FILE [OPTIONS]
+                       [-- COMMAND [ARGUMENT ...]]
+
+Tells proxies of a backend, so that it joins their balancer, and tells them when it leaves.
+
+  --to PROXY:PORT      a proxy's ProxyBeaconListen; repeat it for each proxy
+  --url URL            where the proxies reach the backend: scheme://host[:port], no path
+  --secret-file FILE   the proxies' secret (made by: muster beacon secret FILE), mode 0600;
+                       it is read again when it changes
+  --check tcp          announce only while URL's host and port take a connection
+  --check http://...   announce only while a GET of this is answered with 200 to 399
+  --check none         announce always; what holds without a COMMAND (with one: tcp)
+  --fails N            leave after N checks in a row that failed or took 2 s [1]
+  --interval TIME      how often it is announced [5]
+  --route R            the member's route, as BalancerMember's
+  --loadfactor N       the member's load factor, as BalancerMember's, 1 to 100
+  --mac siphash        what httpd's own mod_proxy_beacon understands [hmac-sha256]
+  --drain TIME         from the withdrawal until the command gets its signal [1]
+A TIME is digits and ms, s, mi or h; without a unit, seconds.
+
+With a COMMAND it is started, announced when the check passes, withdrawn before it is stopped,
+and its exit status is handed on (128 + N when signal N ended it).
+  TERM, INT, QUIT      withdraw; then end, or hand the signal on to the command after --drain
+  HUP                  read the secret and look names up again; handed on to the command too
+  USR1, USR2           handed on to the command";
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -30,12 +54,14 @@ pub struct Options {
     pub to: Vec<HostPort>,
     /// Of what.
     pub origin: Origin,
-    /// The key.
-    pub key: Key,
+    /// The secret.
+    pub secret: SecretFile,
     /// The algorithm.
     pub algorithm: Algorithm,
     /// What must hold.
     pub check: Check,
+    /// How many checks in a row must fail.
+    pub fails: u32,
     /// How often.
     pub interval: Duration,
     /// `route=`
@@ -55,7 +81,8 @@ pub struct Options {
 pub fn parse(words: &[OsString]) -> Result<Options, String> {
     let mut to = Vec::new();
     let mut origin = None;
-    let mut key = None;
+    let mut secret = None;
+    let mut fails = 1;
     let mut check = None;
     let mut algorithm = Algorithm::default();
     let mut every = Duration::from_secs(5);
@@ -75,7 +102,10 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
             None => (text, None),
         };
         if !NAMES.contains(&name.as_str()) {
-            return Err(format!("{name} is no option of it"));
+            return Err(match name.starts_with('-') {
+                true => format!("{name} is no option of it"),
+                false => format!("\"{name}\" is no option of it; a command stands behind --"),
+            });
         }
         let next = || words.next().map(|w| w.to_string_lossy().into_owned());
         let value = attached
@@ -83,14 +113,31 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
             .ok_or_else(|| format!("{name} needs a value"))?;
         let wrong = |what: &str| format!("{name} needs {what}, not \"{value}\"");
         match name.as_str() {
-            "--to" => to.push(host_port(&value).map_err(|e| format!("--to: {e}"))?),
+            "--to" => {
+                let place = host_port(&value).map_err(|e| format!("--to: {e}"))?;
+                if !to.contains(&place) {
+                    to.push(place);
+                }
+            }
             "--url" => {
-                origin = Some(Origin::parse(value.as_bytes()).ok_or_else(|| {
+                let url = Origin::parse(value.as_bytes()).ok_or_else(|| {
                     wrong("scheme://host[:port] with http, https, ws or wss and without a path")
-                })?);
+                })?;
+                if url.reach() == Reach::Nowhere {
+                    return Err(wrong(
+                        "a host that is one machine (no link-local, multicast or shortened address: proxies refuse those)",
+                    ));
+                }
+                origin = Some(url);
             }
             "--secret-file" => {
-                key = Some(secret_file(Path::new(&value)).map_err(|e| format!("{name}: {e}"))?);
+                let opened = SecretFile::open(Path::new(&value));
+                secret = Some(opened.map_err(|e| format!("{name}: {e}"))?);
+            }
+            "--fails" => {
+                fails = number(&value)
+                    .filter(|n| *n > 0)
+                    .ok_or_else(|| wrong("a number from 1"))?;
             }
             "--check" => {
                 check =
@@ -105,15 +152,16 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
                 drain = interval(&value, Unit::Seconds).ok_or_else(|| wrong("a time"))?;
             }
             "--route" => {
-                let plain = !value.is_empty() && value.bytes().all(|b| b.is_ascii_graphic());
-                if !plain {
+                if !value.bytes().all(|b| b.is_ascii_graphic()) {
                     return Err(wrong("a word of printable ASCII"));
                 }
-                worker_param::set(&mut params, "route", &value)?;
+                worker_param::set(&mut params, "route", &value)
+                    .map_err(|e| format!("{name}: {e}"))?;
                 route = Some(value);
             }
             "--loadfactor" => {
-                worker_param::set(&mut params, "loadfactor", &value)?;
+                worker_param::set(&mut params, "loadfactor", &value)
+                    .map_err(|e| format!("{name} \"{value}\": {e}"))?;
                 load_factor = Some(params.load_factor);
             }
             _ => {
@@ -136,9 +184,10 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
     Ok(Options {
         to,
         origin: origin.ok_or("--url is missing: where proxies reach the backend")?,
-        key: key.ok_or("--secret-file is missing (muster beacon secret FILE makes one)")?,
+        secret: secret.ok_or("--secret-file is missing (muster beacon secret FILE makes one)")?,
         algorithm,
         check: check.unwrap_or(fallback),
+        fails,
         interval: every,
         route,
         load_factor,
@@ -147,11 +196,12 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
     })
 }
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "--to",
     "--url",
     "--secret-file",
     "--check",
+    "--fails",
     "--interval",
     "--drain",
     "--route",
@@ -181,6 +231,15 @@ mod tests {
             ("--mac any", "hmac-sha256 or siphash"),
             ("--check ftp://x", "tcp, none or"),
             ("--what", "no option"),
+            (
+                "--to h:1 node app.js",
+                "\"node\" is no option of it; a command stands behind --",
+            ),
+            ("--url http://169.254.169.254", "proxies refuse"),
+            ("--url http://127.1:80", "proxies refuse"),
+            ("--fails 0", "a number from 1"),
+            ("--check https://h/", "tcp, none or an http:// URL"),
+            ("--loadfactor x", "--loadfactor \"x\""),
             ("--to", "needs a value"),
         ] {
             let error = words(text).unwrap_err();

@@ -1,9 +1,9 @@
 //! The life of `muster announce`: one thread checks and announces, this one follows signals and the
 //! command.
 
+use std::ffi::OsString;
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,105 +13,181 @@ use super::options::Options;
 use super::say;
 use super::wire::Wire;
 use crate::beacon::sender::jittered;
+use crate::codec::beacon::Reach;
 use crate::sys::signal::{self, Received, Signal, Signals};
+use crate::sys::wait::{ExitCause, reap};
 
-/// How often a backend that does not answer yet is looked at.
+/// How often a backend that does not answer is looked at.
 const IMPATIENT: Duration = Duration::from_millis(250);
 
 /// Announces until it is stopped or its command ends; gives the exit status.
 ///
 /// # Errors
 /// When the command or a thread cannot be started.
-pub fn run(options: Options) -> Result<i32, String> {
-    // The command first: it inherits which signals are blocked.
-    let mut command = match options.command.split_first() {
-        None => None,
-        Some((program, arguments)) => {
-            let started = Command::new(program).args(arguments).spawn();
-            let shown = program.to_string_lossy();
-            Some(started.map_err(|e| format!("cannot start {shown}: {e}"))?)
-        }
-    };
-    // Then this, since threads inherit it too, and are not to get any of them.
+pub fn run(mut options: Options) -> Result<i32, String> {
+    warn_of_loopback(&options);
+    let words = std::mem::take(&mut options.command);
+    // Before anything is started: no signal is lost, and threads inherit that they get none.
+    let ignored = signal::ignored(&WANTED);
     let signals = Signals::take(&WANTED, &[]).map_err(|e| format!("cannot set up signals: {e}"))?;
+    let command = start(&words, &ignored)?;
     let wire = Arc::new(Wire::new(options));
     let announcer = Arc::clone(&wire);
     let thread = std::thread::Builder::new()
         .name("announcer".into())
         .spawn(move || announce(&announcer));
-    if let Err(e) = thread {
+    if let Err(e) = thread.and_then(|_| wire.follow_names()) {
+        // The command goes with this process: see `start`.
         return Err(format!("cannot start a thread: {e}"));
     }
-    let code = follow(&wire, &signals, command.as_mut());
+    let life = Life {
+        wire: &wire,
+        signals: &signals,
+        command,
+        hangup_is_ignored: ignored.contains(&Signal::SIGHUP),
+    };
+    let code = life.follow();
     wire.withdraw(true);
     Ok(code)
+}
+
+/// The command's pid, if there is one. It starts as if it had been started without this program
+/// (what `nohup` has it ignore stays ignored), and gets TERM when this process is killed: nobody
+/// would announce it any more, and its port must be free when both are started again.
+fn start(words: &[OsString], ignored: &[Signal]) -> Result<Option<i32>, String> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Ok(None);
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    signal::start_with(&mut command, ignored, Some(Signal::SIGTERM));
+    let started = command.spawn();
+    let shown = program.to_string_lossy();
+    let child = started.map_err(|e| format!("cannot start {shown}: {e}"))?;
+    Ok(Some(child.id().cast_signed()))
+}
+
+/// Proxies take such a URL from their own machine only.
+fn warn_of_loopback(options: &Options) {
+    let here = |host: &str| {
+        host == "localhost"
+            || host
+                .parse()
+                .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+    };
+    if options.origin.reach() == Reach::ThisMachine && options.to.iter().any(|t| !here(&t.host)) {
+        say(&format!(
+            "{} means each proxy's own machine: proxies elsewhere drop it as \"unacceptable url\"; --url needs an address at which they reach the backend",
+            options.origin
+        ));
+    }
 }
 
 /// Announces while the check passes.
 fn announce(wire: &Wire) {
     let options = wire.options();
-    let mut passed = true;
+    let mut failed: u32 = 0;
     loop {
-        let verdict = options.check.look(&options.origin);
-        let pause = match &verdict {
+        let pause = match options.check.look(&options.origin) {
             Ok(()) => {
+                failed = 0;
                 wire.announce();
                 jittered(options.interval)
             }
             Err(why) => {
-                if passed {
+                failed = failed.saturating_add(1);
+                if failed == options.fails {
                     say(&format!("not announcing {}: {why}", options.origin));
+                    wire.withdraw(false);
                 }
-                wire.withdraw(false);
                 IMPATIENT.min(options.interval)
             }
         };
-        passed = verdict.is_ok();
         if !wire.pause(pause) {
             return;
         }
     }
 }
 
-/// Until a signal ends it, or the command has ended.
-fn follow(wire: &Wire, signals: &Signals, mut command: Option<&mut Child>) -> i32 {
-    // The signal that the command gets once proxies had time to take the withdrawal in.
-    let mut due: Option<(Instant, Signal)> = None;
-    loop {
-        if let Some(child) = &mut command {
-            match child.try_wait() {
-                Ok(Some(status)) => return exit_code(status),
-                Ok(None) => {}
-                Err(e) => {
-                    say(&format!("cannot wait for the command: {e}"));
-                    return 1;
+/// What the main thread follows.
+struct Life<'a> {
+    wire: &'a Wire,
+    signals: &'a Signals,
+    command: Option<i32>,
+    hangup_is_ignored: bool,
+}
+
+impl Life<'_> {
+    /// Until a signal ends it, or the command has ended.
+    fn follow(&self) -> i32 {
+        // The signal that the command gets once proxies had time to take the withdrawal in.
+        let mut due: Option<(Instant, Signal)> = None;
+        loop {
+            if let Some(code) = self.reap() {
+                return code;
+            }
+            wait(self.signals, due.map(|(at, _)| at));
+            if let Some((_, signal)) = due.take_if(|(at, _)| *at <= Instant::now()) {
+                self.hand_on(signal);
+            }
+            while let Some(received) = self.signals.next() {
+                if !self.ends(received) {
+                    match received.signal {
+                        Signal::SIGCHLD => {}
+                        Signal::SIGHUP if from_terminal(received) => {}
+                        Signal::SIGHUP => {
+                            self.wire.reload();
+                            self.hand_on(Signal::SIGHUP);
+                        }
+                        other => self.hand_on(other),
+                    }
+                    continue;
+                }
+                let told = self.wire.withdraw(true);
+                if self.command.is_none() {
+                    return 0;
+                }
+                if from_terminal(received) {
+                    continue;
+                }
+                if told {
+                    due = Some((Instant::now() + self.wire.options().drain, received.signal));
+                } else {
+                    // No proxy sends to it, or somebody is in a hurry and says it again.
+                    due = None;
+                    self.hand_on(received.signal);
                 }
             }
         }
-        wait(signals, due.map(|(at, _)| at));
-        if let Some((at, signal)) = due
-            && at <= Instant::now()
-        {
-            due = None;
-            hand_on(command.as_deref(), signal);
+    }
+
+    /// Whether it is the end: also a terminal that is closed, unless `nohup` said otherwise.
+    fn ends(&self, received: Received) -> bool {
+        match received.signal {
+            Signal::SIGTERM | Signal::SIGINT | Signal::SIGQUIT => true,
+            Signal::SIGHUP => from_terminal(received) && !self.hangup_is_ignored,
+            _ => false,
         }
-        while let Some(received) = signals.next() {
-            match received.signal {
-                Signal::SIGCHLD => {}
-                Signal::SIGTERM | Signal::SIGINT | Signal::SIGQUIT => {
-                    wire.withdraw(true);
-                    if command.is_none() {
-                        return 0;
-                    }
-                    if due.take().is_some() {
-                        // Somebody is in a hurry.
-                        hand_on(command.as_deref(), received.signal);
-                    } else if !from_terminal(received) {
-                        due = Some((Instant::now() + wire.options().drain, received.signal));
-                    }
-                }
-                other => hand_on(command.as_deref(), other),
+    }
+
+    /// The command's exit status as a shell has it, once it has ended. As the first process of a
+    /// container this one has children that it never started: what the command left behind.
+    fn reap(&self) -> Option<i32> {
+        while let Some((pid, cause)) = reap() {
+            if Some(pid) == self.command {
+                return Some(match cause {
+                    ExitCause::Status(code) => code,
+                    ExitCause::Signal { signal, .. } => 128 + signal as i32,
+                });
             }
+        }
+        None
+    }
+
+    fn hand_on(&self, what: Signal) {
+        if let Some(pid) = self.command {
+            // It may have ended already.
+            let _ = signal::send(pid, what);
         }
     }
 }
@@ -119,13 +195,6 @@ fn follow(wire: &Wire, signals: &Signals, mut command: Option<&mut Child>) -> i3
 /// A terminal sends to the whole group: the command has it already.
 fn from_terminal(received: Received) -> bool {
     received.sender.is_none()
-}
-
-fn hand_on(command: Option<&Child>, what: Signal) {
-    if let Some(child) = command {
-        // It may have ended already.
-        let _ = signal::send(child.id().cast_signed(), what);
-    }
 }
 
 fn wait(signals: &Signals, until: Option<Instant>) {
@@ -139,13 +208,6 @@ fn wait(signals: &Signals, until: Option<Instant>) {
     let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
     // An interruption is a look too many.
     let _ = poll(&mut fds, timeout);
-}
-
-/// As a shell has it.
-fn exit_code(status: ExitStatus) -> i32 {
-    status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 const WANTED: [Signal; 7] = [
