@@ -91,6 +91,13 @@ impl Jobs {
         self.board.clear_jobs();
     }
 
+    /// This child will never have it again: what jobs own is given back, so that sockets which only
+    /// the watchdog reads are not kept open by those that drain.
+    pub fn close(&self) {
+        self.end();
+        self.jobs.borrow_mut().clear();
+    }
+
     async fn follow(self: Rc<Self>, jobs: Vec<Rc<dyn Job>>, turn: u32) {
         let mut dues = vec![clock::now(); jobs.len()];
         loop {

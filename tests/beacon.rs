@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use common::server::is_muster;
-use common::{Backend, Server, eventually, free_port, get, wait_for};
+use common::{Backend, Client, Server, eventually, free_port, get, wait_for};
 use hmac::{Hmac, KeyInit, Mac};
 use muster::shm::{BeaconInfo, ChildInfo, status};
 use nix::sys::signal::{Signal, kill};
@@ -426,4 +426,43 @@ fn a_secret_that_others_can_read_is_refused() {
     assert!(out.status.success(), "{out:?}");
     let dump = server.muster(&["-t", "-D", "DUMP_CONFIG"]);
     assert!(!String::from_utf8_lossy(&dump.stdout).contains(SECRET));
+}
+
+/// Old children that still answer somebody must not keep the new receiver deaf, whichever of the
+/// two addresses the system prefers.
+#[test]
+fn the_address_changes_at_a_reload_and_nobody_is_evicted() {
+    let backends: Vec<_> = ["a", "b", "c"].map(Backend::start).into();
+    let beacon = udp_port();
+    let with = |place: &str| {
+        let place = format!("ProxyBeaconListen {place}:{beacon}\n");
+        conf(beacon, 4, "5", "KeepAliveTimeout 120")
+            .replace(&format!("ProxyBeaconListen 127.0.0.1:{beacon}\n"), &place)
+    };
+    let server = Server::start(&with("127.0.0.1"));
+    let mut peer = Peer::new(beacon);
+    peer.announce(backends[0].port, "");
+    eventually("it joined", || is_member(&server, backends[0].port));
+    for (place, next) in [("0.0.0.0", 1), ("127.0.0.1", 2)] {
+        // Connections that keep each child of the old generation.
+        let idle: Vec<_> = (0..12)
+            .map(|_| {
+                let mut client = Client::connect(server.port);
+                client.get("/x").unwrap();
+                client
+            })
+            .collect();
+        server.configure(&with(place));
+        server.graceful();
+        eventually("the next joined", || {
+            for b in &backends[..=next] {
+                peer.announce(b.port, "");
+            }
+            is_member(&server, backends[next].port)
+        });
+        assert!(is_member(&server, backends[0].port));
+        drop(idle);
+    }
+    assert_eq!(server.count_log("evicted backend"), 0);
+    assert_eq!(server.count_log("cannot listen for beacons"), 0);
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::membership::{Joined, Membership};
 use super::receiver::Receiver;
 use super::sender::{FIRST_PAUSE, LONGEST_PAUSE, Sender};
+use crate::clock::{self, Mono};
 use crate::config::beacon as config;
 use crate::config::settings::Settings;
 use crate::jobs::Job;
@@ -27,6 +28,9 @@ pub struct Holder {
     alive: Rc<Cell<bool>>,
     running: Rc<RefCell<Vec<Rc<Receiver>>>>,
 }
+
+/// The first try of an address that the supervisor could not bind.
+const SOON: Duration = Duration::from_secs(1);
 
 /// How often the job runs where there is no receiver.
 const IDLE: Duration = Duration::from_secs(60);
@@ -50,7 +54,14 @@ impl Holder {
     }
 
     /// Nothing happens when this child is the holder no longer.
-    fn start_receiver(&self, receiver: &config::Receiver, row: BeaconRow, socket: UdpSocket) {
+    /// `deaf`: the socket is a new one, so what was sent since somebody last listened is lost.
+    fn start_receiver(
+        &self,
+        receiver: &config::Receiver,
+        row: BeaconRow,
+        socket: UdpSocket,
+        deaf: bool,
+    ) {
         if !self.alive.get() {
             return;
         }
@@ -67,7 +78,12 @@ impl Holder {
         });
         let board = Rc::clone(&self.board);
         let alive = Rc::clone(&self.alive);
-        match Receiver::start(receiver, socket, board, row, membership, alive) {
+        let listened = board.listened(row);
+        let deaf = match deaf && listened != Mono(0) {
+            true => clock::now().since(listened),
+            false => Duration::ZERO,
+        };
+        match Receiver::start(receiver, socket, board, row, membership, alive, deaf) {
             Ok(started) => self.running.borrow_mut().push(started),
             Err(e) => {
                 log::error!(target: "proxy_beacon", "cannot listen for beacons on {}: {e}", receiver.place);
@@ -130,7 +146,7 @@ impl Job for Holder {
                 continue;
             };
             match socket {
-                Some(socket) => self.start_receiver(receiver, row, socket),
+                Some(socket) => self.start_receiver(receiver, row, socket, false),
                 None => spawn(bind_later(self.clone_for(), i, row)),
             }
         }
@@ -151,7 +167,9 @@ impl Job for Holder {
     /// Nothing is read or sent from now on: this child drains.
     fn end(&self) {
         self.alive.set(false);
-        self.running.borrow_mut().clear();
+        for receiver in self.running.borrow_mut().drain(..) {
+            receiver.close();
+        }
     }
 }
 
@@ -159,23 +177,25 @@ impl Job for Holder {
 async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
     let receiver = holder.settings.receivers[index].clone();
     let mut pause = FIRST_PAUSE;
+    // The holder before may have bound it itself, and closes it about now.
+    timer::sleep(SOON).await;
     loop {
-        timer::sleep(pause).await;
         if !holder.alive.get() {
             return;
         }
         let place = receiver.place.clone();
         let bound: io::Result<OwnedFd> = helper(move || udp::bind(&place.host, place.port)).await;
         match bound {
-            Ok(fd) => return holder.start_receiver(&receiver, row, UdpSocket::from(fd)),
+            Ok(fd) => return holder.start_receiver(&receiver, row, UdpSocket::from(fd), true),
             Err(e) => {
-                pause = (pause * 2).min(LONGEST_PAUSE);
                 log::error!(
                     target: "proxy_beacon",
                     "cannot listen for beacons on {}: {e}; next try in {} s",
                     receiver.place,
                     pause.as_secs()
                 );
+                timer::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
     }
@@ -217,7 +237,7 @@ mod tests {
         holder.end();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        holder.start_receiver(&receiver, row, socket);
+        holder.start_receiver(&receiver, row, socket, false);
         assert!(holder.running.borrow().is_empty());
         assert!(UdpSocket::bind(address).is_ok(), "its socket is closed");
         let _ = std::fs::remove_dir_all(dir);

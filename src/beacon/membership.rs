@@ -91,8 +91,9 @@ impl Membership {
     }
 
     /// Goes on with the leases that a former holder left, and makes fresh ones for members with the
-    /// beacon's mark that have none.
-    pub fn take_over(&mut self, now: Mono) {
+    /// beacon's mark that have none. `deaf`: for so long nobody listened, which is no backend's
+    /// fault, so leases are that much longer.
+    pub fn take_over(&mut self, now: Mono, deaf: Duration) {
         for lease in self.board.take_leases(self.row) {
             let index = usize::from(lease.index);
             let sound =
@@ -101,11 +102,16 @@ impl Membership {
                 self.board.free_lease(self.row, lease.index);
                 continue;
             }
+            let last_seen = (lease.last_seen + deaf).min(now);
+            if !deaf.is_zero() {
+                self.board
+                    .renew_lease(self.row, lease.index, lease.last_ts, last_seen);
+            }
             self.by_url.insert(lease.url.clone(), index);
             self.records[index] = Some(Record {
                 url: lease.url,
                 // A clock that ran on another boot is not believed.
-                last_seen: lease.last_seen.min(now),
+                last_seen,
                 last_ts: lease.last_ts,
                 state: lease.state,
                 announced: lease.announced,

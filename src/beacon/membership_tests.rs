@@ -65,7 +65,7 @@ fn site_of(growth: u16, timeout: u64, receivers: u16) -> Site {
     let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();
     board.assign(&settings, Generation(0)).unwrap();
     let mut members = membership(&settings, &board, Generation(0));
-    members.take_over(at(0.0));
+    members.take_over(at(0.0), Duration::ZERO);
     Site {
         dir,
         settings,
@@ -142,7 +142,7 @@ impl Site {
     /// Another process becomes the holder.
     fn hand_over(&mut self, seconds: f64) {
         self.members = membership(&self.settings, &self.board, Generation(1));
-        self.members.take_over(at(seconds));
+        self.members.take_over(at(seconds), Duration::ZERO);
     }
 
     fn row(&self, name: &str) -> WorkerRow {
@@ -353,7 +353,7 @@ fn records_are_given_back_and_never_live_ones() {
 fn two(timeout: u64) -> (Site, Membership) {
     let s = site_of(4, timeout, 2);
     let mut other = membership_of(1, &s.settings, &s.board, Generation(0));
-    other.take_over(at(0.0));
+    other.take_over(at(0.0), Duration::ZERO);
     (s, other)
 }
 
@@ -369,7 +369,7 @@ fn two_receivers_of_one_balancer_leave_each_other_s_members_alone() {
     hear(&mut other, "http://c", &message(1), 0.0).unwrap();
     s.hand_over(1.0);
     other = membership_of(1, &s.settings, &s.board, Generation(1));
-    other.take_over(at(1.0));
+    other.take_over(at(1.0), Duration::ZERO);
     assert_eq!((s.members.len(), other.len()), (1, 1));
     for second in 1..30 {
         let now = f64::from(second);
@@ -440,4 +440,22 @@ fn a_route_that_could_not_be_set_is_set_later() {
     drop(held);
     s.say("http://b", &a(3), 2.0).unwrap();
     assert_eq!(member(&s), ("r1".into(), 300));
+}
+
+/// Nobody could hear the backends while the address could not be bound: a restart of the reader
+/// must not cost them their membership.
+#[test]
+fn leases_are_longer_by_the_time_that_nobody_listened() {
+    let mut s = site(4, 10);
+    s.hear("http://b", 1, 0.0).unwrap();
+    s.members = membership(&s.settings, &s.board, Generation(1));
+    s.members.take_over(at(45.0), Duration::from_secs(43));
+    s.members.sweep(at(46.5));
+    assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
+    // Also for who takes over from that one.
+    s.hand_over(47.0);
+    s.members.sweep(at(52.0));
+    assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
+    s.members.sweep(at(53.5));
+    assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
 }

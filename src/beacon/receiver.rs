@@ -30,12 +30,14 @@ const WINDOW: Duration = Duration::from_millis(10);
 /// Of a socket that never runs empty so many datagrams are read before leases are looked at: more
 /// than its queue holds, so that all that had arrived by then was seen.
 const QUEUE: u64 = 4096;
+/// A holder that ends reads so many times `AT_ONCE`; in a flood the rest is the next one's.
+const LAST_READS: usize = 8;
 
 /// A receiver while this child is the holder.
 pub(super) struct Receiver {
-    // Before the socket: taken out of the loop, then closed.
     source: Source,
-    socket: UdpSocket,
+    /// `None` once it is closed.
+    socket: RefCell<Option<UdpSocket>>,
     board: Rc<Scoreboard>,
     row: BeaconRow,
     verifier: Verifier,
@@ -48,7 +50,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Takes over, and starts the task that reads as long as `alive` says.
+    /// Takes over, and starts the task that reads as long as `alive` says. `deaf`: for so long
+    /// nobody heard what was sent.
     ///
     /// # Errors
     /// When the socket cannot be watched.
@@ -59,6 +62,7 @@ impl Receiver {
         row: BeaconRow,
         membership: Option<Membership>,
         alive: Rc<Cell<bool>>,
+        deaf: Duration,
     ) -> io::Result<Rc<Receiver>> {
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
@@ -66,7 +70,7 @@ impl Receiver {
         let max_skew = i64::try_from(settings.max_skew.as_micros()).unwrap_or(i64::MAX);
         let receiver = Rc::new(Receiver {
             source,
-            socket,
+            socket: RefCell::new(Some(socket)),
             board,
             row,
             verifier: Verifier {
@@ -90,7 +94,7 @@ impl Receiver {
             ::log::warn!(target: "proxy_beacon", "ProxyBeaconMac any at {}: 64-bit MACs (siphash) are accepted", settings.span);
         }
         if let Some(m) = &receiver.membership {
-            m.borrow_mut().take_over(clock::now());
+            m.borrow_mut().take_over(clock::now(), deaf);
         }
         spawn(Rc::clone(&receiver).follow());
         Ok(receiver)
@@ -121,8 +125,12 @@ impl Receiver {
     fn read_some(&self) -> bool {
         // Larger than what is allowed, so that what is cut is seen to be too long.
         let mut buffer = [0; LONGEST + 64];
+        let socket = self.socket.borrow();
+        let Some(socket) = &*socket else {
+            return true;
+        };
         for _ in 0..AT_ONCE {
-            match self.socket.recv_from(&mut buffer) {
+            match socket.recv_from(&mut buffer) {
                 Ok((n, from)) => self.datagram(&buffer[..n], from),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     self.source.clear_readable();
@@ -178,8 +186,25 @@ impl Receiver {
         if let Some(m) = &self.membership {
             m.borrow_mut().sweep(clock::now());
         }
-        if let Ok(n) = udp::dropped(&self.socket) {
+        self.board.set_listened(self.row, clock::now());
+        if let Some(socket) = &*self.socket.borrow()
+            && let Ok(n) = udp::dropped(socket)
+        {
             self.board.set_overflows(self.row, u64::from(n));
+        }
+    }
+
+    /// Reads what waits, then closes the socket at once: after a change of the address it may still
+    /// be the one that the system prefers to the next holder's.
+    pub fn close(&self) {
+        for _ in 0..LAST_READS {
+            if self.read_some() {
+                break;
+            }
+        }
+        if let Some(socket) = self.socket.borrow_mut().take() {
+            // Others may have it too, so closing alone does not end its events.
+            let _ = self.source.unlisten(socket.as_raw_fd());
         }
     }
 }

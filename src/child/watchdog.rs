@@ -56,5 +56,6 @@ impl Watchdog {
             self.view.set_watchdog(false);
         }
         *self.lock.borrow_mut() = None;
+        self.jobs.close();
     }
 }

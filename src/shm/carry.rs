@@ -123,6 +123,7 @@ fn copy_beacon(a: &BeaconSlot, b: &BeaconSlot) {
         (&a.accepted, &b.accepted),
         (&a.overflows, &b.overflows),
         (&a.sent, &b.sent),
+        (&a.listened, &b.listened),
     ]
     .into_iter()
     .chain(a.drops.iter().zip(&b.drops))

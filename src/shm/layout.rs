@@ -105,6 +105,7 @@
 //!   16  u32  1 receives, 2 announces · 20 balancer slot plus 1; 0 none · 24 u64 timeout in ms
 //!   64  u64  announcements accepted · 72 datagrams that the kernel dropped · 80 i64 wall: last one accepted
 //!   88  i64  wall: last one dropped · 96 u32 why, plus 1 · 100 leases in use · 104 i64 last time stamp sent · 112 u64 messages sent
+//!  120  u64  mono: its socket was last looked into
 //!  128  24 × u64  announcements dropped, by reason
 //!  320  text 64 address · 384 text 64 sender of the last one dropped · 448 text 96 balancer · 544 text 256 server
 //!
@@ -121,7 +122,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 

@@ -184,6 +184,19 @@ impl Scoreboard {
         b.last_reason.store(u32::from(reason) + 1, Relaxed);
     }
 
+    /// When the receiver's socket was last looked into; 0: never.
+    pub fn listened(&self, row: BeaconRow) -> Mono {
+        let slot = self.beacon_slot(row);
+        Mono(slot.map_or(0, |b| b.listened.load(Relaxed)))
+    }
+
+    /// It is looked into now.
+    pub fn set_listened(&self, row: BeaconRow, now: Mono) {
+        if let Some(b) = self.beacon_slot(row) {
+            b.listened.store(now.0, Relaxed);
+        }
+    }
+
     /// How many datagrams the socket had no room for.
     pub fn set_overflows(&self, row: BeaconRow, n: u64) {
         if let Some(b) = self.beacon_slot(row) {

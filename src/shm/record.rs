@@ -496,8 +496,8 @@ record!(
         104 sent_ts: AtomicI64,
         /// Messages sent.
         112 sent: AtomicU64,
-        /// Space.
-        120 pad1: Pad<2>,
+        /// Its holder last looked into its socket.
+        120 listened: AtomicU64,
         /// Dropped, by reason.
         128 drops: [AtomicU64; layout::REASONS],
         /// Where it listens, or whom it tells.

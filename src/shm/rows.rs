@@ -259,10 +259,10 @@ pub(super) fn write_beacon(
                 lease.state.store(0, Relaxed);
             }
         }
-        for counter in slot
-            .drops
-            .iter()
-            .chain([&slot.accepted, &slot.overflows, &slot.sent])
+        for counter in
+            slot.drops
+                .iter()
+                .chain([&slot.accepted, &slot.overflows, &slot.sent, &slot.listened])
         {
             counter.store(0, Relaxed);
         }

@@ -2,7 +2,7 @@
 //! waits in one is lost neither at a reload nor when its reader dies.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -30,18 +30,27 @@ pub fn bind(settings: &Settings, serving: Option<&Estate>, patience: Duration) -
         let mut sockets = old.iter().flatten();
         sockets.find(|s| s.place == r.place).cloned()
     };
+    // Those that go with the generation that serves now may overlap the new ones.
+    let stays = |s: &BeaconSocket| settings.receivers.iter().any(|r| r.place == s.place);
+    let going: Vec<_> = old.iter().flatten().filter(|s| !stays(s)).collect();
     settings
         .receivers
         .iter()
-        .map(|r| kept(r).or_else(|| bind_new(r, patience)))
+        .map(|r| kept(r).or_else(|| bind_new(r, &going, patience)))
         .collect()
 }
 
-fn bind_new(receiver: &Receiver, patience: Duration) -> Option<Rc<BeaconSocket>> {
+fn bind_new(
+    receiver: &Receiver,
+    going: &[&Rc<BeaconSocket>],
+    patience: Duration,
+) -> Option<Rc<BeaconSocket>> {
     let place = receiver.place.clone();
+    let same_port = going.iter().filter(|s| s.place.port == place.port);
+    let beside: Vec<_> = same_port.map(|s| s.fd.as_fd()).collect();
     let until = clock::read_mono() + patience;
     loop {
-        match udp::bind(&place.host, place.port) {
+        match udp::bind_beside(&place.host, place.port, &beside) {
             Ok(fd) => return Some(Rc::new(BeaconSocket { place, fd })),
             // The children of a supervisor that was killed let go of it in a moment.
             Err(e) if e.raw_os_error() == Some(libc::EADDRINUSE) && clock::read_mono() < until => {
@@ -50,7 +59,7 @@ fn bind_new(receiver: &Receiver, patience: Duration) -> Option<Rc<BeaconSocket>>
             Err(e) => {
                 ::log::error!(
                     target: "proxy_beacon",
-                    "cannot listen for beacons on {place} (ProxyBeaconListen at {}): {e}; next try in 30 s",
+                    "cannot listen for beacons on {place} (ProxyBeaconListen at {}): {e}; next try in a second",
                     receiver.span
                 );
                 return None;

@@ -34,7 +34,7 @@ pub struct Estate {
     /// Where it was bound, for those who come after.
     pub places: Vec<Place>,
     /// Sockets for announcements, by receiver; `None`: could not be bound, the watchdog's holder
-    /// tries again.
+    /// tries again. Emptied as `sockets` is.
     pub beacons: Beacons,
     /// Its logs.
     pub logs: Rc<Logs>,

@@ -421,6 +421,7 @@ impl Supervisor {
         };
         for e in &mut self.estates[..at] {
             e.sockets.clear();
+            e.beacons.clear();
         }
         let estate = &self.estates[at];
         log::install(&estate.logs, &estate.settings, log::Role::Supervisor);

@@ -2,9 +2,9 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 /// How much a socket shall hold while nobody reads it (a reload, a change of the holder); the
 /// system's `net.core.rmem_max` may allow less.
@@ -17,16 +17,25 @@ const QUEUE: usize = 1 << 20;
 /// # Errors
 /// `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, or what the look-up says.
 pub fn bind(host: &str, port: u16) -> io::Result<OwnedFd> {
+    bind_beside(host, port, &[])
+}
+
+/// The same where sockets of our own, which are about to go, may have the port by another address
+/// (`127.0.0.1` and all addresses).
+///
+/// # Errors
+/// See [`bind`].
+pub fn bind_beside(host: &str, port: u16, own: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
     if host.is_empty() {
         let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-        return match bind_to(any, true) {
+        return match bind_to(any, true, own) {
             Err(e)
                 if matches!(
                     e.raw_os_error(),
                     Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL)
                 ) =>
             {
-                bind_to(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)), false)
+                bind_to(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)), false, own)
             }
             other => other,
         };
@@ -38,7 +47,7 @@ pub fn bind(host: &str, port: u16) -> io::Result<OwnedFd> {
             .next()
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))?,
     };
-    bind_to(address, false)
+    bind_to(address, false, own)
 }
 
 /// Binds a non-blocking socket for datagrams to `address`, and joins the group when it is one. The
@@ -62,7 +71,7 @@ pub fn bind_group(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket.into())
 }
 
-fn bind_to(address: SocketAddr, dual: bool) -> io::Result<OwnedFd> {
+fn bind_to(address: SocketAddr, dual: bool, own: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
     let kind = Type::DGRAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;
     if address.is_ipv6() {
@@ -70,8 +79,23 @@ fn bind_to(address: SocketAddr, dual: bool) -> io::Result<OwnedFd> {
     }
     // What the system does not allow is cut, not refused.
     let _ = socket.set_recv_buffer_size(QUEUE);
-    socket.bind(&address.into())?;
+    match socket.bind(&address.into()) {
+        Err(e) if e.raw_os_error() == Some(libc::EADDRINUSE) && !own.is_empty() => {
+            // Shared for this one moment only, and with those that agree: the system asks both.
+            let share = |on| own.iter().try_for_each(|fd| reuse(&SockRef::from(fd), on));
+            let bound = share(true)
+                .and_then(|()| reuse(&SockRef::from(&socket), true))
+                .and_then(|()| socket.bind(&address.into()));
+            let alone = share(false).and_then(|()| reuse(&SockRef::from(&socket), false));
+            bound.and(alone)?;
+        }
+        other => other?,
+    }
     Ok(socket.into())
+}
+
+fn reuse(socket: &SockRef<'_>, on: bool) -> io::Result<()> {
+    socket.set_reuse_address(on)
 }
 
 /// How many datagrams the socket has dropped because its queue was full.
@@ -119,6 +143,27 @@ mod tests {
             let _ = sender.send_to(&[0; 100], address);
         }
         assert!(dropped(&receiver).unwrap() > 0);
+    }
+
+    /// A reload moves a receiver from one address to all of them and back while the old socket is
+    /// still open; a stranger stays out all the time.
+    #[test]
+    fn an_address_that_overlaps_one_s_own_is_bound_beside_it() {
+        let old = bind("127.0.0.1", 0).unwrap();
+        let port = UdpSocket::from(old.try_clone().unwrap())
+            .local_addr()
+            .unwrap()
+            .port();
+        let is_free = || bind("127.0.0.1", port).is_ok();
+        let wide = bind_beside("", port, &[old.as_fd()]).unwrap();
+        assert!(!is_free());
+        drop(old);
+        assert!(!is_free());
+        let new = bind_beside("127.0.0.1", port, &[wide.as_fd()]).unwrap();
+        drop(wide);
+        assert!(!is_free());
+        drop(new);
+        assert!(is_free());
     }
 
     #[test]
