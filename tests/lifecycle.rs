@@ -387,6 +387,92 @@ fn a_graceful_stop_finishes_requests_and_frees_the_port_at_once() {
     assert_eq!(out.status.code(), Some(0), "{out:?}");
 }
 
+/// A balancer whose changes are kept, with a manager.
+fn persistent(backend: &Backend) -> String {
+    format!(
+        "{PLAIN}BalancerPersist On\n<Location /bm>\nSetHandler balancer-manager\n</Location>\n\
+         <Proxy balancer://c>\nBalancerMember http://127.0.0.1:{}\nProxySet nonce=known\n</Proxy>\n\
+         ProxyPass /b/ balancer://c/\n",
+        backend.port
+    )
+}
+
+/// Gives the balancer's member another load factor by the manager's form.
+fn set_factor(client: &mut Client, backend: &Backend, factor: u32) {
+    let w = format!("http%3A%2F%2F127.0.0.1%3A{}", backend.port);
+    let body = format!("b=c&w={w}&nonce=known&w_lf={factor}");
+    let form = "Referer: http://localhost/bm\r\nContent-Type: application/x-www-form-urlencoded";
+    let length = body.len();
+    client
+        .send(format!(
+            "POST /bm HTTP/1.1\r\nHost: localhost\r\n{form}\r\nContent-Length: {length}\r\n\r\n{body}"
+        ))
+        .unwrap();
+    let answer = client.response("POST").unwrap();
+    assert!(answer.status < 400, "{}", answer.text());
+}
+
+/// Starts what was stopped, and waits until that serves, not only its predecessor's log says so.
+fn launch_again(server: &mut Server, words: &[&str]) {
+    let serving = "resuming normal operations";
+    let before = server.count_log(serving);
+    server.launch(words, &[]);
+    eventually("it serves again", || server.count_log(serving) > before);
+}
+
+fn factor(server: &Server) -> u32 {
+    server.scoreboard().balancers[0].members[0].load_factor
+}
+
+/// BalancerPersist: what is changed while a graceful stop drains is kept too, unless another
+/// instance that was started meanwhile has kept its own.
+#[test]
+fn changes_during_a_graceful_stop_are_kept() {
+    let gate = common::backend::Gate::default();
+    let at_backend = gate.clone();
+    let backend = Backend::with(move |_| common::backend::Reply::Gated {
+        first: b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n".to_vec(),
+        rest: b"done".to_vec(),
+        gate: at_backend.clone(),
+    });
+    for another in [false, true] {
+        let mut server = Server::start(&persistent(&backend));
+        let before = backend.count();
+        let mut busy = Client::connect(server.port);
+        busy.send("GET /b/x HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let mut admin = Client::connect(server.port);
+        admin.get("/").unwrap();
+        eventually("the request is there", || backend.count() > before);
+        let out = server.control("graceful-stop");
+        assert_eq!(out.status.code(), Some(0), "{out:?}");
+        if another {
+            assert!(server.control("start").status.success());
+            set_factor(&mut Client::connect(server.port), &backend, 7);
+            assert!(server.control("stop").status.success());
+        }
+        set_factor(&mut admin, &backend, 3);
+        gate.open();
+        assert_eq!(busy.response("GET").unwrap().text(), "done");
+        drop((busy, admin));
+        assert!(server.wait_exit().success());
+        launch_again(&mut server, &[]);
+        assert_eq!(factor(&server), if another { 700 } else { 300 });
+    }
+}
+
+/// BalancerPersist without a supervisor.
+#[test]
+fn one_process_keeps_changes_as_well() {
+    let backend = Backend::start("a");
+    let mut server = Server::prepare(&persistent(&backend));
+    server.launch(&["-X"], &[]);
+    set_factor(&mut Client::connect(server.port), &backend, 3);
+    server.signal(Signal::SIGINT);
+    assert!(server.wait_exit().success());
+    launch_again(&mut server, &["-X"]);
+    assert_eq!(factor(&server), 300);
+}
+
 #[test]
 fn a_graceful_stop_is_bounded_by_its_timeout() {
     let backend = Backend::with(|_| common::backend::Reply::RawThenHang(Vec::new()));

@@ -61,6 +61,7 @@ struct Child {
     /// The connections of this child are to end: it has served as many as it may.
     worn_out: Cell<bool>,
     dropped: Cell<u64>,
+    farewell: Cell<Option<Box<dyn FnOnce()>>>,
 }
 
 impl Child {
@@ -143,6 +144,7 @@ impl Child {
             draining: Cell::new(false),
             worn_out: Cell::new(false),
             dropped: Cell::new(0),
+            farewell: Cell::new(context.farewell),
         });
         let signals = Source::new(context.signals.as_raw_fd())?;
         spawn(Rc::clone(&child).follow_signals(context.signals, signals));
@@ -169,6 +171,9 @@ impl Child {
 
     fn end(&self) -> ! {
         self.view.set_state(ChildState::Ended);
+        if let Some(farewell) = self.farewell.take() {
+            farewell();
+        }
         self.logs.flush();
         std::process::exit(0)
     }

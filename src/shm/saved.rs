@@ -54,6 +54,20 @@ pub fn wanted(settings: &Settings) -> bool {
     settings.servers.iter().any(|s| s.proxy.persist)
 }
 
+/// Opens a state file for writing, as it is: nonces will be in it.
+///
+/// # Errors
+/// Of the file system.
+pub fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(path)
+}
+
 /// Balancers of servers with BalancerPersist On.
 fn balancers(settings: &Settings) -> impl Iterator<Item = &Balancer> {
     let persist = |b: &&Balancer| settings.server(b.server).proxy.persist;
@@ -70,6 +84,22 @@ impl Scoreboard {
         settings: &Settings,
         rows: &Assignment,
         path: &Path,
+    ) -> Result<(), io::Error> {
+        let beside = path.with_extension("balancers.new");
+        let mut file = open(&beside)?;
+        self.save_into(settings, rows, &mut file)?;
+        fs::rename(&beside, path)
+    }
+
+    /// The same into an open file, for who may not rename where it is.
+    ///
+    /// # Errors
+    /// Of the file system; what the file holds then is left out by the next reader.
+    pub fn save_into(
+        &self,
+        settings: &Settings,
+        rows: &Assignment,
+        file: &mut File,
     ) -> Result<(), io::Error> {
         let mut out = format!("{HEADING}\n");
         for b in balancers(settings) {
@@ -92,17 +122,9 @@ impl Scoreboard {
                 }
             }
         }
-        let beside = path.with_extension("balancers.new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
-            .open(&beside)?;
+        file.set_len(0)?;
         file.write_all(out.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
+        file.sync_all()
     }
 
     /// Takes over what the file says into a table whose rows were just assigned. Gives what is
@@ -484,6 +506,10 @@ fn read(path: &Path, told: &mut Vec<(bool, String)>) -> Result<Vec<Record>, io::
     let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     if text.len() as u64 > LONGEST {
         return Err(bad("it is too long to be a state file of muster; not read"));
+    }
+    if text.is_empty() {
+        // Opened by somebody who did not come to write.
+        return Ok(Vec::new());
     }
     let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines();

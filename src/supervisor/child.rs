@@ -9,6 +9,7 @@ use super::beacons;
 use super::context::ChildContext;
 use super::daemon;
 use super::estate::Estate;
+use super::keeping;
 use super::run::Supervisor;
 use crate::ids::{ChildNo, Generation, ListenNo, SlotNo};
 use crate::log::{self, Role};
@@ -54,7 +55,11 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
     // Everything of the supervisor that is not taken out here is closed: other generations'
     // sockets, logs and life lines, the pipes of other children, the front process, the pid file
     // (whose lock stays with the supervisor: a fork does not inherit it).
-    let Supervisor { estates, .. } = supervisor;
+    let Supervisor {
+        estates,
+        table_path,
+        ..
+    } = supervisor;
     let estate = estates
         .into_iter()
         .find(|e| e.generation == birth.generation)
@@ -89,6 +94,12 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
     // By this process, since a description that is inherited shares its lock; and before the change
     // of user, since the run-time directory is the supervisor's.
     let watchdog = FileLock::open(&watchdog_path(&settings.process.scoreboard_file))?;
+    let farewell = if single {
+        let (settings, board, rows) = (settings.clone(), board.clone(), assignment.clone());
+        keeping::farewell(settings, board, rows, &table_path)
+    } else {
+        None
+    };
     if let Choice::Become { identity, .. } = &identity {
         privilege::become_identity(identity)?;
         if settings.process.core_dump_directory.is_some() {
@@ -119,6 +130,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         life,
         ready: birth.ready,
         signals,
+        farewell,
     })
 }
 

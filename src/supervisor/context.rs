@@ -52,4 +52,6 @@ pub struct ChildContext {
     /// Read with readiness of its descriptor: USR1 drain, USR2 drain and close idle connections
     /// now, TERM stop at once. INT, WINCH and HUP are ignored already.
     pub signals: Signals,
+    /// What remains to be done at its end; with `-X`, where there is no supervisor to do it.
+    pub farewell: Option<Box<dyn FnOnce()>>,
 }

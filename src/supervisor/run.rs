@@ -12,6 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::daemon::{self, Waiting};
 use super::error::StartError;
 use super::estate::{Before, Estate};
+use super::keeping::{self, Stamp};
 use super::programs::Programs;
 use super::state::{Ask, State};
 use super::transition::{Action, Event, Weight, deadline, transition};
@@ -21,7 +22,7 @@ use crate::config::build::{self, Invocation};
 use crate::config::settings::Settings;
 use crate::ids::{ChildNo, Generation, SlotNo};
 use crate::log;
-use crate::shm::{TableLock, saved};
+use crate::shm::TableLock;
 use crate::sys::fork::{self, Forked};
 use crate::sys::pidfile::PidFile;
 use crate::sys::signal::{self, Received, Signal, Signals};
@@ -49,6 +50,8 @@ pub struct Supervisor {
     pub(super) table_path: PathBuf,
     pub(super) table_lock: Option<TableLock>,
     pub(super) waiting: Option<Waiting>,
+    /// The state that was written when the names were let go, and whose it was.
+    pub(super) saved: Option<(Generation, Stamp)>,
 }
 
 /// How the loop ends.
@@ -144,6 +147,7 @@ impl Supervisor {
             table_path,
             table_lock: Some(table_lock),
             waiting,
+            saved: None,
         })
     }
 
@@ -284,6 +288,7 @@ impl Supervisor {
                 if let Some(waiting) = self.waiting.take() {
                     waiting.complain("no child came to serve; the error log tells why");
                 }
+                self.save_late(None);
                 self.let_go();
                 for e in &self.estates {
                     e.logs.flush();
@@ -454,6 +459,7 @@ impl Supervisor {
 
     /// A generation is gone with all that was its own.
     fn forget(&mut self, generation: Generation) {
+        self.save_late(Some(generation));
         if let Some(at) = self.estates.iter().position(|e| e.generation == generation) {
             let estate = self.estates.remove(at);
             estate.logs.flush();
@@ -471,22 +477,24 @@ impl Supervisor {
     }
 
     /// BalancerPersist: writes what was changed at run time.
-    fn save(&self) {
+    fn save(&mut self) {
         let serving = self.state.serving().and_then(|f| self.estate(f.no));
-        let Some(e) = serving.or(self.estates.last()) else {
-            return;
-        };
-        // A table that was cut says nothing.
-        if !saved::wanted(&e.settings) || e.board.damaged() {
-            return;
-        }
-        let path = saved::path_for(&self.table_path);
-        if let Err(error) = e.board.save(&e.settings, &e.assignment, &path) {
-            ::log::error!(
-                target: "proxy_balancer",
-                "could not save the balancers' state (BalancerPersist) to {}: {error}",
-                path.display()
-            );
+        let saved = serving.or(self.estates.last()).and_then(|e| {
+            let stamp = keeping::save(&e.settings, &e.board, &e.assignment, &self.table_path)?;
+            Some((e.generation, stamp))
+        });
+        self.saved = saved;
+    }
+
+    /// The same again at the end of what has let its names go: of `generation`, or of all.
+    fn save_late(&mut self, generation: Option<Generation>) {
+        if self.pid_file.is_none()
+            && let Some((saved, stamp)) = self.saved
+            && generation.is_none_or(|no| no == saved)
+            && let Some(e) = self.estate(saved)
+        {
+            keeping::save_again(e, &self.table_path, stamp);
+            self.saved = None;
         }
     }
 
