@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::beacon;
 use crate::config::build::{self, Invocation, Loaded};
 use crate::config::diagnostic::note_line;
+use crate::config::dump::HIDDEN;
 use crate::config::settings::{Note, Settings};
 use crate::explain;
 use crate::log::{Logs, level};
@@ -119,10 +120,15 @@ fn configured(line: &CommandLine, invocation: &Invocation, entry: Entry) -> i32 
             let _ = say(text.as_deref());
         }
     }
+    let hidden = settings
+        .defines
+        .iter()
+        .filter(|(_, v)| v.as_deref() == Some(HIDDEN));
+    let hidden: Vec<&str> = hidden.map(|(name, _)| name.as_str()).collect();
     let options = Options {
         foreground: line.foreground,
         single: line.single,
-        command_line: line.text.clone(),
+        command_line: line.shown(&hidden),
         detached: false,
     };
     supervisor::run(invocation.clone(), settings, options, entry)

@@ -595,3 +595,38 @@ fn an_unresolvable_proxy_costs_the_other_no_message() {
     let log = root.0.join("alone.log");
     eventually("it says which", || read(&log).contains("cannot look xxx"));
 }
+
+/// Wherever a secret is written, no log and no dump repeats it.
+#[test]
+fn no_secret_is_logged_or_dumped() {
+    const SECRET: &str = "hex:00112233445566778899aabbccddeeff";
+    let beacon = free_port();
+    let mut server = Server::prepare(&format!(
+        "Listen 127.0.0.1:@PORT@\nProxyBeaconListen 127.0.0.1:{beacon}\n"
+    ));
+    let define = format!("Define BEACON_KEY {SECRET}");
+    let plain = format!("ProxyBeaconSecret {SECRET}");
+    let words = [
+        "-C",
+        &define,
+        "-c",
+        "ProxyBeaconSecret ${BEACON_KEY}",
+        "-c",
+        &plain,
+    ];
+    server.launch(&words, &[]);
+    let told = server.error_log();
+    assert!(told.contains("-C Define BEACON_KEY *** -c "), "{told}");
+    assert!(told.contains("can see the command line (ps)"), "{told}");
+    assert!(!told.contains("0011"), "{told}");
+    let dumps = ["-t", "-D", "DUMP_CONFIG", "-D", "DUMP_RUN_CFG"];
+    let out = server.muster(&[&words[..], &dumps[..]].concat());
+    let (said, told) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success(), "{told}");
+    assert!(said.contains("Define: BEACON_KEY=***"), "{said}");
+    assert!(said.contains("ProxyBeaconSecret ***"), "{said}");
+    assert!(
+        !said.contains("0011") && !told.contains("0011"),
+        "{said}{told}"
+    );
+}

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::config::dump::HIDDEN;
 use crate::supervisor::control::Verb;
 
 /// What the words say.
@@ -48,8 +49,8 @@ pub struct CommandLine {
     pub announce: Option<Vec<OsString>>,
     /// The words behind `beacon`.
     pub beacon: Option<Vec<OsString>>,
-    /// All words, for the log.
-    pub text: String,
+    /// All words.
+    pub words: Vec<String>,
 }
 
 /// The words are wrong: what to say before the usage, if anything.
@@ -62,7 +63,10 @@ pub struct Usage(pub Option<String>);
 /// [`Usage`] for `-h`, an unknown option, a missing or bad value, a second `-k`, a stray word.
 pub fn parse(args: &[OsString]) -> Result<CommandLine, Usage> {
     let mut line = CommandLine {
-        text: text(args),
+        words: args
+            .iter()
+            .map(|w| w.to_string_lossy().into_owned())
+            .collect(),
         ..CommandLine::default()
     };
     let mut words = args.iter();
@@ -181,13 +185,45 @@ fn define(line: &mut CommandLine, name: String) {
     line.defines.push(name);
 }
 
-fn text(args: &[OsString]) -> String {
-    let mut text = String::from("muster");
-    for a in args {
-        text.push(' ');
-        text.push_str(&a.to_string_lossy());
+impl CommandLine {
+    /// All words for the log, without secrets: those of `ProxyBeaconSecret`, and the values of the
+    /// `hidden` names.
+    pub fn shown(&self, hidden: &[&str]) -> String {
+        let mut text = String::from("muster");
+        for word in &self.words {
+            text.push(' ');
+            text.push_str(&without_secrets(word, hidden));
+        }
+        text
     }
-    text
+}
+
+/// `-c` and `-C` lines may be attached to their letters, and several lines may be one word.
+fn without_secrets(word: &str, hidden: &[&str]) -> String {
+    let line = |line: &str| {
+        let low = line.to_ascii_lowercase();
+        let mut end = line.len();
+        if let Some(at) = low.find("proxybeaconsecret") {
+            let behind = at + "proxybeaconsecret".len();
+            if !low[behind..].starts_with("file") {
+                end = behind;
+            }
+        }
+        if let Some(at) = low.find("define") {
+            let rest = line[at + "define".len()..].trim_start();
+            let name = rest.split_ascii_whitespace().next().unwrap_or_default();
+            let plain = name.trim_matches(['"', '\'']);
+            if hidden.contains(&plain) {
+                let behind = line.len() - rest.len() + name.len();
+                end = end.min(behind);
+            }
+        }
+        match line[end..].trim().is_empty() {
+            true => line.to_owned(),
+            false => format!("{} {HIDDEN}", &line[..end]),
+        }
+    };
+    word.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The summary of all options.
@@ -276,5 +312,40 @@ mod tests {
     fn words_behind_scoreboard_are_its_own() {
         let line = read("-f a.conf scoreboard --json -x").unwrap();
         assert_eq!(line.scoreboard.unwrap(), ["--json", "-x"]);
+    }
+
+    #[test]
+    fn no_secret_is_shown() {
+        let shown = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            parse(&words).unwrap().shown(&["KEY"])
+        };
+        let secret = "hex:00112233445566778899aabbccddeeff";
+        let own = format!("proxybeaconsecret {secret}");
+        let attached = format!("-CProxyBeaconSecret\t\"{secret}\"");
+        let define = format!("Define \"KEY\" {secret}");
+        let lines = format!("Listen 80\n  ProxyBeaconSecret {secret}\nListen 81");
+        let text = shown(&[
+            "-f", "a.conf", "-c", &own, &attached, "-tc", &own, "-C", &define, "-c", &lines,
+        ]);
+        assert!(
+            !text.contains("0011") && text.matches(HIDDEN).count() == 5,
+            "{text}"
+        );
+        assert!(
+            text.starts_with("muster -f a.conf -c proxybeaconsecret *** "),
+            "{text}"
+        );
+        assert!(
+            text.contains("Listen 80\n") && text.ends_with("\nListen 81"),
+            "{text}"
+        );
+        let plain = [
+            "-C",
+            "Define OTHER x",
+            "-c",
+            "ProxyBeaconSecretFile /etc/key",
+        ];
+        assert_eq!(shown(&plain), format!("muster {}", plain.join(" ")));
     }
 }

@@ -9,6 +9,9 @@ use super::registry::{self, ArgSpec, Class, Directive};
 use super::settings::{HostAddress, LogTarget, Server, Settings};
 use super::tree::Node;
 
+/// What is shown in the place of a secret.
+pub const HIDDEN: &str = "***";
+
 /// `DUMP_VHOSTS`: which server answers on which address, with names and lines.
 pub fn vhosts(settings: &Settings) -> String {
     let mut out = String::from("VirtualHost configuration:\n");
@@ -198,7 +201,7 @@ fn nodes(tree: &[Node], depth: usize, file: &mut String, out: &mut String) {
         };
         let _ = writeln!(out, "{indent}#{:4}:", node.span.line);
         let rest = match node.name.eq_ignore_ascii_case("ProxyBeaconSecret") {
-            true => "***",
+            true => HIDDEN,
             false => &node.rest,
         };
         let _ = writeln!(out, "{indent}{bracket}{}{blank}{rest}", node.name);

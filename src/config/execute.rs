@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::args::Args;
 use super::build::MAX_COMPLAINTS;
 use super::diagnostic::nearest;
+use super::dump::HIDDEN;
 use super::frame::{Build, Scope};
 use super::layer::Layer;
 use super::modules;
@@ -159,8 +160,21 @@ impl Walk<'_> {
 fn invalid(node: &Node) -> String {
     format!(
         "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration",
-        node.shown()
+        without_secret(&node.shown())
     )
+}
+
+/// A name with a secret glued to it (`ProxyBeaconSecret=...`) is shown without it.
+fn without_secret(name: &str) -> String {
+    const SECRET: &str = "ProxyBeaconSecret";
+    let glued = |c: char| !c.is_ascii_alphanumeric();
+    match name.get(..SECRET.len()) {
+        Some(start) if start.eq_ignore_ascii_case(SECRET) => match name.find(glued) {
+            Some(at) => format!("{}{HIDDEN}", &name[..=at]),
+            None => name.to_owned(),
+        },
+        _ => name.to_owned(),
+    }
 }
 
 /// The commonest cause of a word too many.

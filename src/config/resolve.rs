@@ -15,7 +15,7 @@ use super::macros::Macro;
 use super::modules;
 use super::registry::{self, Class};
 use super::settings::Note;
-use super::span::Span;
+use super::span::{COMMAND_LINE, Span};
 use super::tree::Node;
 use super::variables;
 
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
             parts.map(move |part| Line { number, ..part })
         });
         self.read(Source {
-            name: Arc::from("-c/-C directives"),
+            name: Arc::from(COMMAND_LINE),
             lines: Box::new(numbered),
         });
     }

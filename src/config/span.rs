@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// What the words behind `-c` and `-C` have for a file.
+pub const COMMAND_LINE: &str = "-c/-C directives";
+
 /// A file and a line, as messages name them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {

@@ -4,15 +4,19 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::value::{Unit, interval, number};
-use crate::codec::beacon::{Key, MacPolicy, Origin};
+use crate::codec::beacon::{Key, MacPolicy, Origin, Reach};
 use crate::config::args::Args;
 use crate::config::beacon::{HostPort, SLICE};
 use crate::config::draft::{BeaconDraft, SecretDraft};
+use crate::config::dump::HIDDEN;
 use crate::config::frame::Build;
+use crate::config::span::COMMAND_LINE;
 use crate::config::worker_url;
 
 /// Targets of one sender.
 const MOST_TARGETS: usize = 16;
+/// A `Define`d value that is shorter is in a secret by chance.
+const SHORTEST_PIECE: usize = 4;
 
 /// `ProxyBeaconListen [[host][:port]]`
 pub fn proxy_beacon_listen(b: &mut Build, args: &Args) -> Result<(), String> {
@@ -72,6 +76,11 @@ pub fn proxy_beacon_advertise(b: &mut Build, args: &Args) -> Result<(), String> 
     let origin = Origin::parse(url.as_bytes()).ok_or_else(|| {
         format!("ProxyBeaconAdvertise needs scheme://host[:port] with http, https, ws or wss and without a path, query or user (\"{url}\")")
     })?;
+    if origin.reach() == Reach::Nowhere {
+        return Err(format!(
+            "ProxyBeaconAdvertise: \"{url}\" has a link-local, multicast or shortened address, which every receiver drops; write an address at which the proxies reach this server"
+        ));
+    }
     draft(b).advertise = Some(origin);
     Ok(())
 }
@@ -144,16 +153,41 @@ pub fn proxy_beacon_secret(b: &mut Build, args: &Args) -> Result<(), String> {
     if args.len() > 1 {
         return Err("ProxyBeaconSecret takes one argument; put quotes around blanks".into());
     }
-    let key =
-        Key::of_secret(args.get(0).as_bytes()).map_err(|e| format!("ProxyBeaconSecret: {e}"))?;
+    let secret = args.get(0);
+    let key = Key::of_secret(secret.as_bytes()).map_err(|e| format!("ProxyBeaconSecret: {e}"))?;
+    if names_a_variable(secret) {
+        return Err("ProxyBeaconSecret: the secret has a ${NAME} that is not defined, and whoever sees the configuration could sign with it".into());
+    }
+    // What it was made of is shown by no dump either.
+    for (_, value) in &mut b.facts.defines {
+        if let Some(value) = value
+            && value.len() >= SHORTEST_PIECE
+            && secret.contains(value.as_str())
+        {
+            *value = HIDDEN.into();
+        }
+    }
     let file = b.span.file.clone();
-    if std::fs::metadata(&*file).is_ok_and(|m| m.mode() & 0o004 != 0) {
+    if *file == *COMMAND_LINE {
+        b.warn("ProxyBeaconSecret: everybody on this machine can see the command line (ps), and the secret in it; use ProxyBeaconSecretFile");
+    } else if std::fs::metadata(&*file).is_ok_and(|m| m.mode() & 0o004 != 0) {
         b.warn(format!(
             "ProxyBeaconSecret: everybody on this machine can read the secret in {file}; make it readable for its owner only (chmod 600), or use ProxyBeaconSecretFile"
         ));
     }
     add_secret(b, key);
     Ok(())
+}
+
+fn names_a_variable(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once("${") {
+        if behind.find('}').is_some_and(|end| end > 0) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
 }
 
 /// `ProxyBeaconSecretFile path`
