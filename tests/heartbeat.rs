@@ -4,9 +4,13 @@ mod common;
 
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Backend, Server, eventually, get, wait_for};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 fn udp_port() -> u16 {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
@@ -147,6 +151,129 @@ fn the_file_is_written_where_it_is_asked_for() {
     );
 }
 
+/// The one that writes the file, and the other one.
+fn holder_and_other(server: &Server) -> (Pid, Pid) {
+    wait_for("a watchdog", || {
+        let children = server.scoreboard().children;
+        let pid = |held: bool| {
+            let child = children.iter().find(|c| c.watchdog == held)?;
+            Some(Pid::from_raw(child.pid))
+        };
+        Some((pid(true)?, pid(false)?))
+    })
+}
+
+/// What is posted to a child that does not write the file stands in it all the same, beside what came
+/// by datagram, and the next holder goes on with both.
+#[test]
+fn the_file_holds_what_was_posted_to_any_child_and_outlives_its_writer() {
+    let a = Backend::start("a");
+    let port = udp_port();
+    let more = "HeartbeatMaxServers 0\nHeartbeatStorage @ROOT@/hearts/hb.dat\n\
+                ProxyPass /beat !\n<Location /beat>\nSetHandler heartbeat\n</Location>\n";
+    let mut server = Server::prepare(&conf(port, more, &[&a]));
+    let path = server.root.join("hearts/hb.dat");
+    let dir = path.parent().unwrap();
+    std::fs::create_dir(dir).unwrap();
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    server.launch(&[], &[]);
+    let (holder, other) = holder_and_other(&server);
+    let post = |port: u16| {
+        let mut client = common::Client::connect(server.port);
+        let body = format!("ready=1&busy=2&port={port}");
+        assert_eq!(client.post("/beat", body.as_bytes()).unwrap().status, 200);
+    };
+    // Only the other one can answer now.
+    kill(holder, Signal::SIGSTOP).unwrap();
+    post(1001);
+    post(1002);
+    kill(holder, Signal::SIGCONT).unwrap();
+    let holds = |ports: &[u16]| {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let line = |p: &u16| {
+            let mut lines = text.lines();
+            let end = format!("&port={p}");
+            lines.any(|l| l.starts_with("127.0.0.1 &ready=") && l.ends_with(&end))
+        };
+        ports.iter().all(line)
+    };
+    beat(port, &[b"v=1&ready=1&busy=1&port=1003"], || {
+        holds(&[1001, 1002, 1003])
+    });
+    kill(holder, Signal::SIGKILL).unwrap();
+    eventually("the other one holds", || {
+        let children = server.scoreboard().children;
+        let mut held = children.iter().filter(|c| c.watchdog);
+        held.any(|c| c.pid == other.as_raw())
+    });
+    post(1004);
+    eventually("the file has old and new ones", || {
+        holds(&[1001, 1002, 1003, 1004])
+    });
+}
+
+/// The socket is the supervisor's: what waits in it when its reader dies is read by the next one.
+#[test]
+fn a_datagram_that_waits_when_its_reader_dies_is_not_lost() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let port = udp_port();
+    let server = Server::start(&conf(port, "", &[&a, &b]));
+    let (holder, _) = holder_and_other(&server);
+    // Until it has been heard nobody knows whether the socket is there.
+    beat(port, &[b"v=1&ready=1&busy=1"], || {
+        let log = server.error_log();
+        who(&server).len() == 1 && !log.contains("cannot listen")
+    });
+    kill(holder, Signal::SIGSTOP).unwrap();
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    for (backend, ready) in [(&a, 0), (&b, 9)] {
+        let message = format!("v=1&ready={ready}&busy=1&port={}", backend.port);
+        let _ = socket.send_to(message.as_bytes(), ("127.0.0.1", port));
+    }
+    kill(holder, Signal::SIGKILL).unwrap();
+    eventually("the next one has read them", || {
+        (0..20).all(|_| who(&server) == "b")
+    });
+}
+
+#[test]
+fn a_muster_tells_how_much_room_it_has() {
+    let gate = Arc::new(AtomicBool::new(false));
+    let open = Arc::clone(&gate);
+    let a = Backend::with(move |_| {
+        common::eventually("the test goes on", || open.load(Ordering::SeqCst));
+        common::backend::Reply::Text("a".into())
+    });
+    let ear = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    ear.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let server = Server::start(&format!(
+        "Listen 127.0.0.1:@PORT@\nStartServers 2\nMaxRequestWorkers 7\nWatchdogInterval 100ms\n\
+         HeartbeatAddress {}\nProxyPass / http://127.0.0.1:{}/\n",
+        ear.local_addr().unwrap(),
+        a.port
+    ));
+    let heard = || {
+        let mut buffer = [0; 200];
+        let n = ear.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..n]).into_owned()
+    };
+    assert_eq!(heard(), "v=1&ready=7&busy=0");
+    let mut client = common::Client::connect(server.port);
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    eventually("a request is told of", || heard() == "v=1&ready=6&busy=1");
+    let (holder, _) = holder_and_other(&server);
+    gate.store(true, Ordering::SeqCst);
+    client.response("GET").unwrap();
+    kill(holder, Signal::SIGKILL).unwrap();
+    // What the dead one sent may still wait.
+    eventually("another child goes on", || {
+        let next = holder_and_other(&server).0;
+        next != holder && heard() == "v=1&ready=7&busy=0"
+    });
+    let jobs = server.scoreboard().jobs;
+    assert!(jobs.iter().any(|j| j.name == "heartbeat sender"));
+}
+
 #[test]
 fn wrong_directives_are_refused() {
     let server = Server::prepare("");
@@ -156,6 +283,12 @@ fn wrong_directives_are_refused() {
         (
             "HeartbeatListen 127.0.0.1:1\nHeartbeatListen 127.0.0.1:2",
             "May only be specified once",
+        ),
+        ("HeartbeatAddress 239.0.0.1", "No port provided"),
+        ("HeartbeatAddress 127.0.0.1:x", "the port must be a number"),
+        (
+            "HeartbeatAddress 127.0.0.1:1\nHeartbeatAddress 127.0.0.1:2",
+            "HeartbeatAddress: May only be specified once",
         ),
         ("HeartbeatMaxServers 5", "Should be 0 for file storage"),
         ("HeartbeatMaxServers x", "Should be 0 for file storage"),

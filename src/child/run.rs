@@ -19,7 +19,7 @@ use crate::handler::manager::Manager;
 use crate::handler::proxy::Proxy;
 use crate::handler::static_file::StaticFiles;
 use crate::handler::status::Status;
-use crate::health::{Checker, HeartMonitor};
+use crate::health::{Checker, HeartMonitor, HeartSender};
 use crate::jobs::{Job, Jobs};
 use crate::log::Logs;
 use crate::reactor::source::Source;
@@ -88,6 +88,8 @@ impl Child {
             Rc::clone(&settings),
             Rc::clone(&context.scoreboard),
             Rc::clone(&context.assignment),
+            context.hearts.socket,
+            context.hearts.posts,
         );
         let posted: Box<dyn Handler> = Box::new(Heartbeats::new(Rc::clone(&hearts)));
         let status: Box<dyn Handler> = Box::new(Status::new(Rc::clone(&context.assignment)));
@@ -111,6 +113,11 @@ impl Child {
         jobs.add(health);
         if let Some(hearts) = hearts.job() {
             jobs.add(hearts);
+        }
+        if let Some(sender) =
+            HeartSender::job(&settings, Rc::clone(&context.scoreboard), context.children)
+        {
+            jobs.add(sender);
         }
         jobs.add(Rc::new(Tidy(balancing)));
         jobs.add(Rc::new(History(Rc::clone(&context.scoreboard))));

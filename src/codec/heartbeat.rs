@@ -59,6 +59,21 @@ fn number(text: &[u8], most: u32) -> Option<u32> {
     (n <= most).then_some(n)
 }
 
+/// What a sender says.
+pub fn message(busy: u32, ready: u32) -> String {
+    format!("v=1&ready={}&busy={}", ready.min(MOST), busy.min(MOST))
+}
+
+/// Takes a line of the file apart: whose it is, what it said, and the seconds since. `None` for
+/// comments and what is malformed.
+pub fn read_line(line: &str) -> Option<(IpAddr, Heartbeat, u64)> {
+    let (from, fields) = line.split_once(' ')?;
+    let from = from.parse().ok()?;
+    let beat = parse(fields.as_bytes(), false)?;
+    let seconds = fields.split('&').find_map(|f| f.strip_prefix("lastseen="));
+    Some((from, beat, seconds?.parse().ok()?))
+}
+
 /// A line of the file; `seconds`: since it was last heard of.
 pub fn write_line(out: &mut String, from: IpAddr, beat: &Heartbeat, seconds: u64) {
     let _ = writeln!(
@@ -109,7 +124,24 @@ mod tests {
             busy: 0,
             ready: 75,
         };
-        write_line(&mut out, IpAddr::from([127, 0, 0, 1]), &beat, 0);
+        let from = IpAddr::from([127, 0, 0, 1]);
+        write_line(&mut out, from, &beat, 0);
         assert_eq!(out, "127.0.0.1 &ready=75&busy=0&lastseen=0&port=80\n");
+        let port = Some(80);
+        let back = read_line(out.trim_end());
+        assert_eq!(back, Some((from, Heartbeat { port, ..beat }, 0)));
+        for bad in [
+            "",
+            "# x",
+            "127.0.0.1",
+            "x &ready=1&busy=1&lastseen=1",
+            "127.0.0.1 &ready=1&busy=1",
+        ] {
+            assert_eq!(read_line(bad), None, "{bad}");
+        }
+        assert_eq!(
+            parse(message(3, 2_000_000).as_bytes(), true).map(|b| b.ready),
+            Some(MOST)
+        );
     }
 }

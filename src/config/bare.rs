@@ -29,6 +29,8 @@ pub fn bare(root: impl Into<PathBuf>) -> Settings {
             max_connections_per_child: 0,
             graceful_shutdown_timeout: Duration::ZERO,
             health_checks_at_once: 16,
+            watchdog_interval: Duration::from_secs(1),
+            heartbeat_address: None,
             heartbeat_listen: None,
             heartbeat_max_servers: 10,
             heartbeat_storage: std::path::PathBuf::new(),

@@ -61,6 +61,10 @@ pub struct ProcessDraft {
     pub max_request_workers: Option<u32>,
     /// `MaxConnectionsPerChild`.
     pub max_connections_per_child: Option<u64>,
+    /// `WatchdogInterval`.
+    pub watchdog_interval: Option<Duration>,
+    /// `HeartbeatAddress`.
+    pub heartbeat_address: Option<SocketAddr>,
     /// `HeartbeatListen`.
     pub heartbeat_listen: Option<SocketAddr>,
     /// `HeartbeatMaxServers`.

@@ -127,7 +127,7 @@ const MODULES: &[Module] = &[
     m("file_cache", "mod_file_cache.c", Known),
     m("filter", "mod_filter.c", Known),
     m("headers", "mod_headers.c", Known),
-    m("heartbeat", "mod_heartbeat.c", Known),
+    m("heartbeat", "mod_heartbeat.c", Done),
     m("heartmonitor", "mod_heartmonitor.c", Done),
     m("http2", "mod_http2.c", Known),
     m("ident", "mod_ident.c", Known),

@@ -85,6 +85,10 @@ pub struct Process {
     pub max_request_workers: Option<u32>,
     /// `MaxConnectionsPerChild`; 0: no bound.
     pub max_connections_per_child: u64,
+    /// `WatchdogInterval`: how often heartbeats are sent.
+    pub watchdog_interval: Duration,
+    /// `HeartbeatAddress`: where heartbeats are sent to.
+    pub heartbeat_address: Option<SocketAddr>,
     /// `HeartbeatListen`: address or group, and port.
     pub heartbeat_listen: Option<SocketAddr>,
     /// `HeartbeatMaxServers`; 0: in a file too.

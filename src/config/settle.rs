@@ -10,6 +10,7 @@ mod servers;
 mod workers;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::draft::Draft;
 use super::frame::Build;
@@ -126,6 +127,8 @@ fn process(build: &mut Build, draft: &Draft) -> Process {
         server_limit: short(server_limit),
         max_request_workers: p.max_request_workers,
         max_connections_per_child: p.max_connections_per_child.unwrap_or(0),
+        watchdog_interval: p.watchdog_interval.unwrap_or(Duration::from_secs(1)),
+        heartbeat_address: p.heartbeat_address,
         heartbeat_listen: p.heartbeat_listen,
         heartbeat_max_servers: p.heartbeat_max_servers.unwrap_or(10),
         heartbeat_storage: p

@@ -1,18 +1,19 @@
 //! Receiving backends' heartbeats (mod_heartmonitor; spec: health 6.2): a job of the watchdog.
 //!
 //! What comes goes into the rows of the members that have the sender's address, where all children
-//! see it at once. With `HeartbeatMaxServers 0` the file that httpd's tools know is written too.
+//! see it at once. With `HeartbeatMaxServers 0` the file that httpd's tools know is written too: by
+//! the holder alone, so other children hand on to it what was posted to them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::heart_file;
 use super::target::{self, Target};
 use crate::clock::{self, Mono};
 use crate::codec::heartbeat::{self, Heartbeat, LONGEST};
@@ -34,10 +35,17 @@ const FORGET: Duration = Duration::from_secs(30);
 const REFRESH: Duration = Duration::from_secs(1);
 /// Between two tries to bind.
 const RETRY: Duration = Duration::from_secs(5);
-/// Bound of the servers that are remembered for the file, whatever HeartbeatMaxServers says.
+/// Bound of the servers that are remembered for the file.
 const MOST: usize = 4096;
 
-type Key = (IpAddr, Option<u16>);
+/// Who it is of, as the file tells them apart.
+type Key = (IpAddr, u16);
+
+/// Begins each line that children hand on.
+const MARK: char = '@';
+
+/// The port of a backend that names none.
+const PORT: u16 = 80;
 
 /// The receiver.
 pub struct HeartMonitor {
@@ -46,7 +54,16 @@ pub struct HeartMonitor {
     rows: Rc<Assignment>,
     configured: Vec<Rc<Target>>,
     grown: RefCell<Vec<Rc<Target>>>,
+    /// Bound by the supervisor; `None`: it could not.
+    socket: Option<UdpSocket>,
+    /// Reading and writing end; `None`: there is no file.
+    posts: Option<(OwnedFd, OwnedFd)>,
+    /// For the file; the holder's.
     heard: RefCell<HashMap<Key, (Heartbeat, Mono)>>,
+    /// What an earlier holder wrote is in `heard`.
+    loaded: Cell<bool>,
+    /// The file could not be written, which was said.
+    unwritten: Rc<Cell<bool>>,
     held: Cell<bool>,
     turn: Cell<u32>,
     published: Cell<Mono>,
@@ -54,11 +71,14 @@ pub struct HeartMonitor {
 }
 
 impl HeartMonitor {
-    /// For a child; it listens once it is the watchdog.
+    /// For a child; it listens once it is the watchdog. `socket` and `posts` (reading and writing end
+    /// of a pipe) are shared with all children.
     pub fn new(
         settings: Rc<Settings>,
         board: Rc<Scoreboard>,
         rows: Rc<Assignment>,
+        socket: Option<OwnedFd>,
+        posts: Option<(OwnedFd, OwnedFd)>,
     ) -> Rc<HeartMonitor> {
         Rc::new(HeartMonitor {
             configured: target::configured(&settings, &rows),
@@ -66,7 +86,11 @@ impl HeartMonitor {
             board,
             rows,
             grown: RefCell::default(),
+            socket: socket.map(UdpSocket::from),
+            posts,
             heard: RefCell::default(),
+            loaded: Cell::new(false),
+            unwritten: Rc::default(),
             held: Cell::new(false),
             turn: Cell::new(0),
             published: Cell::new(Mono(0)),
@@ -74,16 +98,29 @@ impl HeartMonitor {
         })
     }
 
-    /// As a job of the watchdog; `None` without a HeartbeatListen.
+    /// As a job of the watchdog; `None` without a HeartbeatListen and a file.
     pub fn job(self: &Rc<Self>) -> Option<Rc<MonitorJob>> {
-        self.settings.process.heartbeat_listen?;
-        Some(Rc::new(MonitorJob(Rc::clone(self))))
+        let listens = self.settings.process.heartbeat_listen.is_some();
+        (listens || self.has_file()).then(|| Rc::new(MonitorJob(Rc::clone(self))))
+    }
+
+    fn has_file(&self) -> bool {
+        self.settings.process.heartbeat_max_servers == 0
     }
 
     /// A heartbeat came by HTTP, to whichever child.
     pub fn posted(&self, from: IpAddr, beat: &Heartbeat) {
         self.look_for_grown();
-        self.note(from.to_canonical(), beat);
+        let from = from.to_canonical();
+        self.note(from, beat);
+        if self.held.get() {
+            self.remember(from, beat);
+        } else if let Some((_, writer)) = &self.posts {
+            let mut line = String::from(MARK);
+            heartbeat::write_line(&mut line, from, beat, 0);
+            // A full pipe has newer ones coming.
+            let _ = nix::unistd::write(writer, line.as_bytes());
+        }
     }
 
     fn is_over(&self, turn: u32) -> bool {
@@ -96,8 +133,17 @@ impl HeartMonitor {
         };
         let mut told = false;
         while !self.is_over(turn) {
-            let socket = match helper(move || udp::bind_group(address)).await {
-                Ok(fd) => UdpSocket::from(fd),
+            // A descriptor of its own: the task of an earlier time as watchdog may still have one.
+            let inherited = self.socket.as_ref().map(UdpSocket::try_clone);
+            let bound = match inherited {
+                Some(socket) => socket,
+                None => {
+                    let fd = helper(move || udp::bind_group(address)).await;
+                    fd.map(UdpSocket::from)
+                }
+            };
+            let socket = match bound {
+                Ok(socket) => socket,
                 Err(e) => {
                     if !told {
                         log::error!(target: "heartmonitor", "cannot listen for heartbeats on {address} (HeartbeatListen): {e}; tried again every {} s", RETRY.as_secs());
@@ -149,7 +195,73 @@ impl HeartMonitor {
             }
             return;
         };
-        self.note(from.ip().to_canonical(), &beat);
+        let ip = from.ip().to_canonical();
+        self.note(ip, &beat);
+        self.remember(ip, &beat);
+    }
+
+    /// Reads what other children hand on.
+    async fn follow_posts(self: Rc<Self>, turn: u32) {
+        let reader = self.posts.as_ref().map(|(reader, _)| reader.try_clone());
+        let Some(Ok(reader)) = reader else {
+            return;
+        };
+        let source = match Source::new(reader.as_raw_fd()) {
+            Ok(source) => source,
+            Err(e) => {
+                log::error!(target: "heartmonitor", "posted heartbeats cannot be read: {e}");
+                return;
+            }
+        };
+        // Each line was written in one piece; one that was cut where an earlier holder stopped is
+        // no line.
+        let mut lines = Vec::new();
+        let mut buffer = [0; 4096];
+        loop {
+            poll_fn(|_| source.poll_read_ready()).await;
+            if self.is_over(turn) {
+                return;
+            }
+            match nix::unistd::read(&reader, &mut buffer) {
+                Ok(0) => return,
+                Ok(n) => lines.extend_from_slice(&buffer[..n]),
+                Err(nix::errno::Errno::EAGAIN) => source.clear_readable(),
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(_) => return,
+            }
+            while let Some(end) = lines.iter().position(|b| *b == b'\n') {
+                let line: Vec<u8> = lines.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line);
+                let line = line
+                    .strip_prefix(MARK)
+                    .and_then(|l| heartbeat::read_line(l.trim_end()));
+                if let Some((from, beat, _)) = line {
+                    self.remember(from, &beat);
+                }
+            }
+            yield_now().await;
+        }
+    }
+
+    /// Goes on from what the holder before wrote.
+    async fn load(self: Rc<Self>, turn: u32) {
+        let path = self.settings.process.heartbeat_storage.clone();
+        let known = helper(move || heart_file::read(&path)).await;
+        if self.is_over(turn) {
+            return;
+        }
+        let now = clock::now();
+        let mut heard = self.heard.borrow_mut();
+        for (from, beat, ago) in known.into_iter().take(MOST) {
+            if ago <= FORGET {
+                let ago = u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX);
+                let seen = Mono(now.0.saturating_sub(ago));
+                let key = (from, beat.port.unwrap_or(PORT));
+                heard.entry(key).or_insert((beat, seen));
+            }
+        }
+        drop(heard);
+        self.loaded.set(true);
     }
 
     fn look_for_grown(&self) {
@@ -168,13 +280,17 @@ impl HeartMonitor {
                     .set_heartbeat(target.row, beat.busy, beat.ready, now);
             }
         }
-        let most = match self.settings.process.heartbeat_max_servers {
-            0 => MOST,
-            n => (n as usize).min(MOST),
-        };
+    }
+
+    /// Keeps it for the file.
+    fn remember(&self, ip: IpAddr, beat: &Heartbeat) {
+        if !self.has_file() {
+            return;
+        }
+        let key = (ip, beat.port.unwrap_or(PORT));
         let mut heard = self.heard.borrow_mut();
-        if heard.len() < most || heard.contains_key(&(ip, beat.port)) {
-            heard.insert((ip, beat.port), (*beat, now));
+        if heard.len() < MOST || heard.contains_key(&key) {
+            heard.insert(key, (*beat, clock::now()));
         }
     }
 
@@ -184,8 +300,7 @@ impl HeartMonitor {
         self.heard
             .borrow_mut()
             .retain(|_, (_, seen)| now.since(*seen) <= FORGET);
-        let in_file = self.settings.process.heartbeat_max_servers == 0;
-        if !in_file || now.since(self.published.get()) < PUBLISH {
+        if !self.loaded.get() || now.since(self.published.get()) < PUBLISH {
             return;
         }
         self.published.set(now);
@@ -194,30 +309,18 @@ impl HeartMonitor {
             heartbeat::write_line(&mut text, *ip, beat, now.since(*seen).as_secs());
         }
         let path = self.settings.process.heartbeat_storage.clone();
+        let said = Rc::clone(&self.unwritten);
         spawn(async move {
             let shown = path.display().to_string();
-            if let Err(e) = helper(move || write(&path, &text)).await {
+            let done = helper(move || heart_file::write(&path, &text)).await;
+            if let Err(e) = &done
+                && !said.get()
+            {
                 log::error!(target: "heartmonitor", "cannot write {shown} (HeartbeatStorage): {e}");
             }
+            said.set(done.is_err());
         });
     }
-}
-
-/// Beside the file, then in its place, so that readers never see half of it.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".tmp.{}", std::process::id()));
-    let beside = PathBuf::from(name);
-    let _ = std::fs::remove_file(&beside);
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o644)
-        .open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    std::fs::rename(&beside, path)
 }
 
 /// [`HeartMonitor`] as a job.
@@ -237,6 +340,10 @@ impl Job for MonitorJob {
         me.held.set(true);
         me.turn.set(me.turn.get().wrapping_add(1));
         spawn(Rc::clone(me).listen(me.turn.get()));
+        if me.has_file() {
+            spawn(Rc::clone(me).load(me.turn.get()));
+            spawn(Rc::clone(me).follow_posts(me.turn.get()));
+        }
     }
 
     fn run(&self) {
@@ -247,6 +354,7 @@ impl Job for MonitorJob {
 
     fn end(&self) {
         self.0.held.set(false);
+        self.0.loaded.set(false);
         self.0.heard.borrow_mut().clear();
     }
 }

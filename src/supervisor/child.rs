@@ -5,12 +5,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::beacons;
 use super::context::ChildContext;
 use super::daemon;
 use super::estate::Estate;
 use super::keeping;
 use super::run::Supervisor;
+use super::{beacons, hearts};
 use crate::ids::{ChildNo, Generation, ListenNo, SlotNo};
 use crate::log::{self, Role};
 use crate::sys::filelock::FileLock;
@@ -70,6 +70,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         identity,
         sockets,
         beacons,
+        hearts,
         logs,
         board,
         assignment,
@@ -124,6 +125,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         generation: birth.generation,
         listeners: own(sockets)?,
         beacons: beacons::own(beacons)?,
+        hearts: hearts::own(hearts)?,
         nudges,
         watchdog,
         logs,

@@ -35,6 +35,8 @@ pub struct ChildContext {
     /// Sockets for announcements of backends, one for each of `Settings::receivers`, shared with all
     /// children; only the watchdog's holder reads them. `None`: could not be bound.
     pub beacons: Vec<Option<OwnedFd>>,
+    /// What heartbeats of backends come through.
+    pub hearts: HeartDescriptors,
     /// One for each child of the generation, by [`ChildNo`]; made before the first fork and shared
     /// by all of them and by replacements. A child that has more connections than others asks one
     /// of those to accept. Without them (empty) connections are not balanced.
@@ -54,4 +56,14 @@ pub struct ChildContext {
     pub signals: Signals,
     /// What remains to be done at its end; with `-X`, where there is no supervisor to do it.
     pub farewell: Option<Box<dyn FnOnce()>>,
+}
+
+/// Shared with all children; only the watchdog's holder reads them.
+#[derive(Debug, Default)]
+pub struct HeartDescriptors {
+    /// Bound to HeartbeatListen; `None`: there is none, or it could not be bound.
+    pub socket: Option<OwnedFd>,
+    /// The reading and the writing end of the pipe by which children hand on what was posted to them;
+    /// `None`: there is no file to keep it for.
+    pub posts: Option<(OwnedFd, OwnedFd)>,
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::beacons::{self, Beacons};
 use super::error::{ALLOW_WRITABLE, StartError};
+use super::hearts::{self, Hearts};
 use super::listeners::{self, Place, Sockets};
 use crate::config::settings::Settings;
 use crate::ids::Generation;
@@ -36,6 +37,8 @@ pub struct Estate {
     /// Sockets for announcements, by receiver; `None`: could not be bound, the watchdog's holder
     /// tries again. Emptied as `sockets` is.
     pub beacons: Beacons,
+    /// What heartbeats come through.
+    pub hearts: Hearts,
     /// Its logs.
     pub logs: Rc<Logs>,
     /// The table that its children have mapped.
@@ -85,6 +88,11 @@ impl Estate {
         let sockets = listeners::bind(&settings, old, &before.places, before.patience)
             .map_err(StartError::Bind)?;
         let beacons = beacons::bind(&settings, before.serving, before.patience);
+        let hearts =
+            hearts::bind(&settings, before.serving).map_err(|error| StartError::System {
+                what: "make a pipe",
+                error,
+            })?;
         let logs = Rc::new(Logs::open(&settings)?);
         let children = children(&settings);
         let (board, assignment, fresh) = table(&settings, generation, children, before)?;
@@ -111,6 +119,7 @@ impl Estate {
             identity,
             sockets,
             beacons,
+            hearts,
             logs,
             board,
             assignment: Rc::new(assignment),

@@ -13,6 +13,7 @@ pub mod control;
 mod daemon;
 pub mod error;
 mod estate;
+mod hearts;
 mod keeping;
 pub mod listeners;
 mod notes;

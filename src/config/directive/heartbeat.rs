@@ -1,5 +1,5 @@
-//! The receiver of backends' heartbeats: `HeartbeatListen`, `HeartbeatMaxServers`,
-//! `HeartbeatStorage` (mod_heartmonitor; spec: health 6.2).
+//! Heartbeats: the sender's `HeartbeatAddress` (mod_heartbeat; spec: health 6.1) and the receiver's
+//! `HeartbeatListen`, `HeartbeatMaxServers`, `HeartbeatStorage` (mod_heartmonitor; 6.2).
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -9,25 +9,40 @@ use crate::config::frame::Build;
 
 /// `HeartbeatListen ADDRESS:PORT`
 pub fn heartbeat_listen(b: &mut Build, args: &Args) -> Result<(), String> {
-    let text = args.get(0);
     if b.draft.process.heartbeat_listen.is_some() {
         return Err("HeartbeatListen: May only be specified once.".into());
     }
+    b.draft.process.heartbeat_listen = Some(address("HeartbeatListen", args.get(0))?);
+    Ok(())
+}
+
+/// `HeartbeatAddress ADDRESS:PORT`
+pub fn heartbeat_address(b: &mut Build, args: &Args) -> Result<(), String> {
+    if b.draft.process.heartbeat_address.is_some() {
+        return Err("HeartbeatAddress: May only be specified once.".into());
+    }
+    b.draft.process.heartbeat_address = Some(address("HeartbeatAddress", args.get(0))?);
+    Ok(())
+}
+
+fn address(directive: &str, text: &str) -> Result<SocketAddr, String> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !host.is_empty() => (host, number::<u16>(port)),
-        _ => return Err("HeartbeatListen: No port provided in multicast address".into()),
+        _ => {
+            return Err(format!(
+                "{directive}: No port provided in multicast address"
+            ));
+        }
     };
     let port = port.filter(|p| *p != 0).ok_or_else(|| {
-        format!("HeartbeatListen: the port must be a number from 1 to 65535 (\"{text}\")")
+        format!("{directive}: the port must be a number from 1 to 65535 (\"{text}\")")
     })?;
-    let found: Option<SocketAddr> = text
-        .parse()
-        .ok()
-        .or_else(|| (host, port).to_socket_addrs().ok()?.next());
-    b.draft.process.heartbeat_listen = Some(found.ok_or_else(|| {
-        format!("HeartbeatListen: apr_sockaddr_info_get failed on multicast address (\"{host}\" is no address)")
-    })?);
-    Ok(())
+    let found = text.parse().ok();
+    found
+        .or_else(|| (host, port).to_socket_addrs().ok()?.next())
+        .ok_or_else(|| {
+            format!("{directive}: apr_sockaddr_info_get failed on multicast address (\"{host}\" is no address)")
+        })
 }
 
 /// `HeartbeatMaxServers n`: 0 for a file, else from 10

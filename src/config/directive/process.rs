@@ -191,16 +191,14 @@ pub fn max_connections_per_child(b: &mut Build, args: &Args) -> Result<(), Strin
     Ok(())
 }
 
-/// `WatchdogInterval time`: only looked at, since each job has an interval of its own.
+/// `WatchdogInterval time`: how often heartbeats are sent; other jobs have intervals of their own.
 pub fn watchdog_interval(b: &mut Build, args: &Args) -> Result<(), String> {
     let time = interval(args.get(0), Unit::Seconds)
         .ok_or("Unparse-able WatchdogInterval setting; write digits and ms, s, mi or h")?;
     if time < Duration::from_millis(100) {
         return Err("Invalid WatchdogInterval: minimal value 100ms".into());
     }
-    b.note(
-        "WatchdogInterval has no meaning here: each of the watchdog's jobs has an interval of its own",
-    );
+    b.draft.process.watchdog_interval = Some(time);
     Ok(())
 }
 

@@ -50,7 +50,7 @@ table! {
     "LoadFile" [SV] Each "" "Load a library" => OnRead;
     "LoadModule" [SV] Two "" "Count a module as loaded" => OnRead;
     module "mod_watchdog":
-    "WatchdogInterval" [S] One "1" "Choose how often background jobs are looked at"
+    "WatchdogInterval" [S] One "1" "Choose how often heartbeats are sent"
         => Works(process::watchdog_interval);
     module "mod_version":
     "<IfVersion>" [SVDH] OneToThree "" "Read what it holds for some versions of httpd" => OnRead;

@@ -115,7 +115,8 @@ table! {
     "ProxyWebsocketFallbackToProxyHttp" [SVD] Flag "On" "Send other requests of a websocket path by plain HTTP"
         => NotThere;
     module "mod_heartbeat":
-    "HeartbeatAddress" [S] One "" "Name where heartbeats are sent to" => NotThere;
+    "HeartbeatAddress" [S] One "" "Name where heartbeats are sent to"
+        => Works(heartbeat::heartbeat_address);
     module "mod_heartmonitor":
     "HeartbeatListen" [S] One "" "Listen for heartbeats of backends"
         => Works(heartbeat::heartbeat_listen);
