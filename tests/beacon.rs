@@ -8,7 +8,7 @@ use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use common::server::is_muster;
+use common::server::{children_of, is_muster};
 use common::{Backend, Client, Server, eventually, free_port, get, wait_for};
 use hmac::{Hmac, KeyInit, Mac};
 use muster::shm::{BeaconInfo, ChildInfo, status};
@@ -465,4 +465,61 @@ fn the_address_changes_at_a_reload_and_nobody_is_evicted() {
     }
     assert_eq!(server.count_log("evicted backend"), 0);
     assert_eq!(server.count_log("cannot listen for beacons"), 0);
+}
+
+/// What was recorded before a restart of any kind is of no use to whoever recorded it.
+#[test]
+fn replays_are_seen_after_every_kind_of_restart() {
+    let backend = Backend::start("a");
+    let beacon = udp_port();
+    let mut server = Server::start(&conf(beacon, 4, "30", ""));
+    let mut peer = Peer::new(beacon);
+    let mut last = Vec::new();
+    for kind in ["HUP", "stop", "kill"] {
+        holder(&server);
+        eventually("it joined", || {
+            last = peer.announce(backend.port, "");
+            is_member(&server, backend.port)
+        });
+        let lease = receiver(&server).leases.remove(0);
+        assert_eq!(lease.last_ts, peer.last, "the last one is recorded");
+        let pid = server.pid();
+        match kind {
+            "HUP" => {
+                server.signal(Signal::SIGHUP);
+                eventually("the new generation serves, with a new table", || {
+                    let new = server.scoreboard();
+                    let balancer = new.balancers.first();
+                    new.generation.0 > 0 && balancer.is_some_and(|b| b.members.is_empty())
+                });
+            }
+            "stop" => {
+                server.signal(Signal::SIGTERM);
+                server.wait_exit();
+                server.launch(&[], &[]);
+            }
+            _ => {
+                let mut all = children_of(pid);
+                all.push(pid);
+                for pid in all {
+                    let _ = kill_now(pid);
+                }
+                server.wait_exit();
+                server.launch(&[], &[]);
+            }
+        }
+        holder(&server);
+        eventually(&format!("the replay after {kind} is counted"), || {
+            peer.send(&last);
+            drops(&server, "replayed/reordered ts") > 0
+        });
+        assert!(members(&server).is_empty(), "{kind}");
+    }
+    // A new message is one.
+    peer.announce(backend.port, "");
+    eventually("it joined again", || is_member(&server, backend.port));
+}
+
+fn kill_now(pid: i32) -> nix::Result<()> {
+    kill(Pid::from_raw(pid), Signal::SIGKILL)
 }

@@ -25,6 +25,8 @@ pub struct Holder {
     assignment: Rc<Assignment>,
     /// By receiver: what the supervisor bound; `None` where it could not.
     sockets: RefCell<Vec<Option<OwnedFd>>>,
+    /// Tables that holders of older generations wrote to.
+    former: RefCell<Vec<Rc<Scoreboard>>>,
     alive: Rc<Cell<bool>>,
     running: Rc<RefCell<Vec<Rc<Receiver>>>>,
 }
@@ -42,12 +44,14 @@ impl Holder {
         board: Rc<Scoreboard>,
         assignment: Rc<Assignment>,
         sockets: Vec<Option<OwnedFd>>,
+        former: Vec<Rc<Scoreboard>>,
     ) -> Holder {
         Holder {
             settings,
             board,
             assignment,
             sockets: RefCell::new(sockets),
+            former: RefCell::new(former),
             alive: Rc::new(Cell::new(false)),
             running: Rc::default(),
         }
@@ -119,6 +123,7 @@ impl Holder {
             board: Rc::clone(&self.board),
             assignment: Rc::clone(&self.assignment),
             sockets: RefCell::default(),
+            former: RefCell::default(),
             alive: Rc::clone(&self.alive),
             running: Rc::clone(&self.running),
         }
@@ -139,6 +144,11 @@ impl Job for Holder {
 
     fn begin(&self) {
         self.alive.set(true);
+        let memory = self.settings.receivers.iter().map(|r| r.max_skew * 2).max();
+        for former in std::mem::take(&mut *self.former.borrow_mut()) {
+            let memory = memory.unwrap_or_default();
+            self.board.follow_table(&former, clock::now(), memory);
+        }
         let mut sockets = std::mem::take(&mut *self.sockets.borrow_mut()).into_iter();
         for (i, receiver) in self.settings.receivers.iter().enumerate() {
             let socket = sockets.next().flatten().map(UdpSocket::from);
@@ -232,7 +242,13 @@ mod tests {
         let rows = board.assign(&settings, Generation(0)).unwrap();
         let row = rows.receiver(0).unwrap();
         let receiver = settings.receivers[0].clone();
-        let holder = Holder::new(Rc::new(settings), board, Rc::new(rows), vec![None]);
+        let holder = Holder::new(
+            Rc::new(settings),
+            board,
+            Rc::new(rows),
+            vec![None],
+            Vec::new(),
+        );
         holder.alive.set(true);
         holder.end();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

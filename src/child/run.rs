@@ -127,6 +127,7 @@ impl Child {
             Rc::clone(&context.scoreboard),
             assignment,
             context.beacons,
+            context.former,
         )));
         let place = Place {
             child: context.child,

@@ -20,6 +20,7 @@ mod jobs;
 pub mod layout;
 mod leases;
 mod manage;
+pub mod marks;
 mod members;
 mod mutex;
 mod record;

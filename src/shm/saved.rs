@@ -136,7 +136,7 @@ impl Scoreboard {
         path: &Path,
     ) -> Vec<(bool, String)> {
         let mut told = Vec::new();
-        let records = match read(path, &mut told) {
+        let records = match read(path, HEADING, &mut told) {
             Ok(records) => records,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return told,
             Err(e) => return vec![(true, format!("{}: {e}", path.display()))],
@@ -215,23 +215,23 @@ impl Scoreboard {
 }
 
 /// A line being written.
-struct Line(String);
+pub(super) struct Line(String);
 
 impl Line {
-    fn new(kind: &str) -> Line {
+    pub(super) fn new(kind: &str) -> Line {
         Line(kind.to_owned())
     }
 
-    fn text(&mut self, name: &str, value: &str) {
+    pub(super) fn text(&mut self, name: &str, value: &str) {
         const BAD: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'=');
         let _ = write!(self.0, " {name}={}", utf8_percent_encode(value, BAD));
     }
 
-    fn number(&mut self, name: &str, value: u64) {
+    pub(super) fn number(&mut self, name: &str, value: u64) {
         let _ = write!(self.0, " {name}={value}");
     }
 
-    fn end(self, out: &mut String) {
+    pub(super) fn end(self, out: &mut String) {
         let _ = writeln!(out, "{:016x} {}", digest(&[&self.0]), self.0);
     }
 }
@@ -484,22 +484,31 @@ fn wall_of(mono: &AtomicU64) -> Option<u64> {
 }
 
 /// A line that was read.
-struct Record {
+pub(super) struct Record {
     kind: String,
     fields: HashMap<String, String>,
 }
 
 impl Record {
-    fn get(&self, name: &str) -> &str {
+    pub(super) fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    pub(super) fn get(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
     }
 
-    fn number(&self, name: &str) -> Option<u64> {
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.fields.get(name)?.parse().ok()
     }
 }
 
-fn read(path: &Path, told: &mut Vec<(bool, String)>) -> Result<Vec<Record>, io::Error> {
+/// The records of a file with this first line; what is damaged is told and left out.
+pub(super) fn read(
+    path: &Path,
+    heading: &str,
+    told: &mut Vec<(bool, String)>,
+) -> Result<Vec<Record>, io::Error> {
     let file = File::open(path)?;
     let mut text = Vec::new();
     file.take(LONGEST + 1).read_to_end(&mut text)?;
@@ -513,7 +522,7 @@ fn read(path: &Path, told: &mut Vec<(bool, String)>) -> Result<Vec<Record>, io::
     }
     let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines();
-    if lines.next() != Some(HEADING) {
+    if lines.next() != Some(heading) {
         return Err(bad(
             "it is no state file of this version of muster; not read",
         ));

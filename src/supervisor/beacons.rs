@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use super::estate::Estate;
 use crate::clock;
 use crate::config::beacon::{HostPort, Receiver};
 use crate::config::settings::Settings;
+use crate::shm::marks;
 use crate::sys::udp;
 
 /// A bound socket, shared by the generations that use it.
@@ -65,6 +67,22 @@ fn bind_new(
                 return None;
             }
         }
+    }
+}
+
+/// What makes replays visible outlives the instance.
+pub fn save_marks(estate: &Estate, table: &Path) {
+    let path = marks::path_for(table);
+    // A table that was cut says nothing.
+    if estate.settings.receivers.is_empty() || estate.board.damaged() {
+        return;
+    }
+    if let Err(error) = estate.board.save_marks(&path) {
+        ::log::error!(
+            target: "proxy_beacon",
+            "could not save the replay marks of announcements to {}: {error}",
+            path.display()
+        );
     }
 }
 

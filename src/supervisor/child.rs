@@ -60,6 +60,8 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         table_path,
         ..
     } = supervisor;
+    let older = estates.iter().filter(|e| e.generation < birth.generation);
+    let boards: Vec<_> = older.map(|e| e.board.clone()).collect();
     let estate = estates
         .into_iter()
         .find(|e| e.generation == birth.generation)
@@ -79,6 +81,8 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         lifeline,
         ..
     } = estate;
+    let mut former = boards;
+    former.retain(|b| !Rc::ptr_eq(b, &board));
     if single {
         // Without a supervisor the life line never ends.
         std::mem::forget(lifeline);
@@ -126,6 +130,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         listeners: own(sockets)?,
         beacons: beacons::own(beacons)?,
         hearts: hearts::own(hearts)?,
+        former,
         nudges,
         watchdog,
         logs,

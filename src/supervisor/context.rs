@@ -37,6 +37,9 @@ pub struct ChildContext {
     pub beacons: Vec<Option<OwnedFd>>,
     /// What heartbeats of backends come through.
     pub hearts: HeartDescriptors,
+    /// Tables of generations that may still live, where this one has another: what their watchdog
+    /// heard last is in there.
+    pub former: Vec<Rc<Scoreboard>>,
     /// One for each child of the generation, by [`ChildNo`]; made before the first fork and shared
     /// by all of them and by replacements. A child that has more connections than others asks one
     /// of those to accept. Without them (empty) connections are not balanced.

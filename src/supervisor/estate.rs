@@ -12,10 +12,11 @@ use super::beacons::{self, Beacons};
 use super::error::{ALLOW_WRITABLE, StartError};
 use super::hearts::{self, Hearts};
 use super::listeners::{self, Place, Sockets};
+use crate::clock;
 use crate::config::settings::Settings;
 use crate::ids::Generation;
 use crate::log::Logs;
-use crate::shm::{Assignment, Scoreboard, ShmError, saved};
+use crate::shm::{Assignment, Scoreboard, ShmError, marks, saved};
 use crate::sys::fork;
 use crate::sys::nudge::Nudge;
 use crate::sys::privilege::{self, Choice};
@@ -95,12 +96,20 @@ impl Estate {
             })?;
         let logs = Rc::new(Logs::open(&settings)?);
         let children = children(&settings);
+        // After the sockets: by now nobody of a killed instance hears anything.
+        let (marks, mut restored) = match before.serving {
+            Some(e) if before.drop_state => (e.board.marks(), Vec::new()),
+            Some(_) => Default::default(),
+            None if settings.receivers.is_empty() => Default::default(),
+            None => marks::left_by(before.table),
+        };
         let (board, assignment, fresh) = table(&settings, generation, children, before)?;
-        let mut restored = Vec::new();
         if fresh && saved::wanted(&settings) {
             let path = saved::path_for(before.table);
-            restored = board.restore(&settings, &assignment, &path);
+            restored.extend(board.restore(&settings, &assignment, &path));
         }
+        let now = (clock::read_mono(), clock::read_wall());
+        board.restore_marks(&settings, &assignment, &marks, now);
         let (life, lifeline) = fork::pipe(true).map_err(|error| StartError::System {
             what: "make a pipe",
             error,

@@ -1,0 +1,431 @@
+//! Replay marks of announcements outlive the table that they stand in.
+//!
+//! Whoever recorded an announcement must not be able to use it after a restart either (spec:
+//! security B-N02), so the highest time stamp of each URL goes from one table to the next: at HUP
+//! and into a larger table from the old one, which the new holder reads once the old holder is
+//! gone; at a stop into a file beside the table (records as in [`super::saved`]); after a crash out
+//! of the table file that was left behind. Only marks go over, no lease and no member: what becomes
+//! of those is `BalancerPersist`'s matter.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::assign::{Assignment, BalancerRow, BeaconRow};
+use super::inspect::{InspectError, read as read_table};
+use super::leases::{LEASES, Lease, read_lease};
+use super::record::{BeaconSlot, LeaseSlot, ROLE_RECEIVER};
+use super::saved::{Line, read};
+use super::scoreboard::Scoreboard;
+use super::snapshot::BeaconRole;
+use crate::clock::{Mono, Wall};
+use crate::codec::beacon::Origin;
+use crate::config::settings::Settings;
+
+const HEADING: &str = "muster-beacons 1";
+/// Longest route that an announcement may have.
+const MAX_ROUTE: usize = 63;
+
+/// What is known of a URL's announcements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The receiver's server.
+    pub server: String,
+    /// Its balancer, `balancer://name`.
+    pub balancer: String,
+    /// The backend's canonical URL.
+    pub url: String,
+    /// The highest time stamp accepted.
+    pub ts: i64,
+    /// The route it announced last, and its load factor × 100 (0: none).
+    pub announced: (String, u32),
+}
+
+/// The file that belongs to a table.
+pub fn path_for(table: &Path) -> PathBuf {
+    table.with_extension("beacons")
+}
+
+/// What an earlier instance with this table left: in the file of an orderly stop, or in the table
+/// itself when it was killed. Gives what is worth telling too.
+pub fn left_by(table: &Path) -> (Vec<Mark>, Vec<(bool, String)>) {
+    let mut told = Vec::new();
+    let path = path_for(table);
+    let mut marks = match read(&path, HEADING, &mut told) {
+        Ok(records) => records.iter().filter_map(mark_of).collect(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(e) => {
+            told.push((true, format!("{}: {e}", path.display())));
+            Vec::new()
+        }
+    };
+    match read_table(table) {
+        Ok(snapshot) => {
+            let receivers = snapshot.beacons.into_iter();
+            for b in receivers.filter(|b| b.role == BeaconRole::Receiver) {
+                let leases = b.leases.into_iter();
+                marks.extend(leases.map(|lease| mark(&b.server, &b.balancer, lease)));
+            }
+        }
+        Err(InspectError::Missing(_) | InspectError::Empty(_)) => {}
+        Err(e) => told.push((
+            false,
+            format!("no replay marks of announcements from a former run: {e}"),
+        )),
+    }
+    (marks, told)
+}
+
+fn mark(server: &str, balancer: &str, lease: Lease) -> Mark {
+    Mark {
+        server: server.to_owned(),
+        balancer: balancer.to_owned(),
+        url: lease.url,
+        ts: lease.last_ts,
+        announced: lease.announced,
+    }
+}
+
+fn mark_of(r: &super::saved::Record) -> Option<Mark> {
+    (r.kind() == "lease").then(|| Mark {
+        server: r.get("server").to_owned(),
+        balancer: r.get("balancer").to_owned(),
+        url: r.get("url").to_owned(),
+        ts: r.number("ts").map_or(0, |n| i64::try_from(n).unwrap_or(0)),
+        announced: (
+            r.get("route").to_owned(),
+            r.number("factor")
+                .map_or(0, |n| u32::try_from(n).unwrap_or(0)),
+        ),
+    })
+}
+
+impl Mark {
+    fn is_sound(&self) -> bool {
+        self.ts > 0
+            && Origin::parse(self.url.as_bytes()).is_some_and(|o| o.as_str() == self.url)
+            && self.announced.0.len() <= MAX_ROUTE
+            && self.announced.1 <= 10_000
+    }
+}
+
+impl Scoreboard {
+    fn receivers(&self) -> impl Iterator<Item = (BeaconRow, &BeaconSlot)> {
+        let all = self.table.beacons();
+        all.filter(|(_, b)| {
+            b.used.load(Relaxed) != 0
+                && b.role.load(Relaxed) == ROLE_RECEIVER
+                && !b.balancer_name.is(b"")
+        })
+        .map(|(row, b)| (BeaconRow(row as u16), b))
+    }
+
+    fn lease_slots(&self, row: BeaconRow) -> impl Iterator<Item = (u16, &LeaseSlot)> {
+        let slot = move |i: u16| self.table.lease(usize::from(row.0), usize::from(i));
+        (0..LEASES as u16).filter_map(move |i| Some((i, slot(i)?)))
+    }
+
+    /// All marks of this table.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut out = Vec::new();
+        for (row, b) in self.receivers() {
+            let (server, balancer) = (b.server.string(), b.balancer_name.string());
+            let leases = self.lease_slots(row);
+            let leases = leases.filter_map(|(index, slot)| read_lease(index, slot));
+            out.extend(leases.map(|lease| mark(&server, &balancer, lease)));
+        }
+        out.retain(|m| m.ts > 0);
+        out
+    }
+
+    /// Writes the marks into the file: beside it, then renamed, mode 0600. Without marks there is no
+    /// file.
+    ///
+    /// # Errors
+    /// Of the file system; the old file stays then.
+    pub fn save_marks(&self, path: &Path) -> io::Result<()> {
+        let mut out = String::new();
+        for mark in self.marks() {
+            let mut line = Line::new("lease");
+            line.text("server", &mark.server);
+            line.text("balancer", &mark.balancer);
+            line.text("url", &mark.url);
+            line.number("ts", mark.ts.cast_unsigned());
+            line.text("route", &mark.announced.0);
+            line.number("factor", mark.announced.1.into());
+            line.end(&mut out);
+        }
+        if out.is_empty() {
+            return match fs::remove_file(path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+                _ => Ok(()),
+            };
+        }
+        let beside = path.with_extension("beacons.new");
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+            .open(&beside)?;
+        file.write_all(format!("{HEADING}\n{out}").as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    }
+
+    /// Puts marks into a new table, as leases without members. Those whose messages are stale now
+    /// serve nothing, but for members that BalancerPersist kept.
+    pub fn restore_marks(
+        &self,
+        settings: &Settings,
+        rows: &Assignment,
+        marks: &[Mark],
+        now: (Mono, Wall),
+    ) {
+        for (i, r) in settings.receivers.iter().enumerate() {
+            let Some(row) = rows.receiver(i) else {
+                continue;
+            };
+            let Some(b) = self.table.beacon(usize::from(row.0)) else {
+                continue;
+            };
+            let kept = settings.server(r.server).proxy.persist;
+            let memory = i64::try_from(r.max_skew.as_micros() * 2).unwrap_or(i64::MAX);
+            let own = marks.iter().filter(|m| {
+                m.is_sound()
+                    && b.server.is(m.server.as_bytes())
+                    && b.balancer_name.is(m.balancer.as_bytes())
+                    && (kept || m.ts.saturating_add(memory) >= now.1.0)
+            });
+            for m in own {
+                self.raise(row, m, now.0);
+            }
+        }
+    }
+
+    /// A mark only ever rises. Gives the lease's place when it did.
+    fn raise(&self, row: BeaconRow, m: &Mark, seen: Mono) -> Option<u16> {
+        let index = match self.find_lease(row, &m.url) {
+            Some(lease) if lease.last_ts >= m.ts => return None,
+            Some(lease) => {
+                self.renew_lease(row, lease.index, m.ts, lease.last_seen.max(seen));
+                lease.index
+            }
+            None => {
+                let free = |(_, slot): &(u16, &LeaseSlot)| slot.state.load(Relaxed) == 0;
+                let (index, _) = self.lease_slots(row).find(free)?;
+                self.make_lease(row, index, &m.url, m.ts, seen);
+                self.note_announced(row, index, &m.announced.0, m.announced.1);
+                index
+            }
+        };
+        Some(index)
+    }
+
+    /// The holder of a new generation, before it begins: what the holder before heard after its
+    /// table had been copied (or, at HUP, not copied) into this one.
+    pub fn follow_table(&self, former: &Scoreboard, now: Mono, memory: std::time::Duration) {
+        for (old_row, old) in former.receivers() {
+            let same = self.receivers().find(|(_, b)| {
+                b.server.is(&old.server.bytes()) && b.balancer_name.is(&old.balancer_name.bytes())
+            });
+            let Some((row, b)) = same else {
+                continue;
+            };
+            for (index, slot) in former.lease_slots(old_row) {
+                let Some(lease) = read_lease(index, slot) else {
+                    continue;
+                };
+                let known = self.find_lease(row, &lease.url);
+                let (seen, left) = (lease.last_seen.min(now), lease.state.left);
+                let mark = mark("", "", lease);
+                let old = known.is_none() && now.since(seen) > memory;
+                if old || !mark.is_sound() {
+                    continue;
+                }
+                let risen = self.raise(row, &mark, seen);
+                // Its last word before the change was that it leaves.
+                if let (Some(index), Some(known)) = (risen, known)
+                    && left
+                    && known.state.added
+                    && let Some((member, _)) = known.state.member
+                    && let Some(balancer) = (b.balancer.load(Relaxed) as u16).checked_sub(1)
+                {
+                    let mut state = known.state;
+                    (state.evicted, state.left) = (true, true);
+                    self.note_lease(row, index, &state);
+                    self.set_disabled(BalancerRow(balancer), member, true);
+                }
+            }
+        }
+    }
+
+    /// Whether both are one table.
+    pub fn is_same(&self, other: &Scoreboard) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::bare::bare;
+    use crate::config::beacon::{BeaconBalancer, HostPort, Receiver};
+    use crate::config::settings::BalancerParams;
+    use crate::ids::{BalancerNo, Generation, ServerNo};
+    use crate::shm::{LeaseState, NewMember, status, test_dir};
+    use std::os::unix::fs::PermissionsExt;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    const NOW: Mono = Mono(1_000_000_000_000);
+    const MEMORY: Duration = Duration::from_secs(60);
+
+    fn settings(dir: &Path) -> Settings {
+        let params = BalancerParams {
+            growth: 4,
+            ..BalancerParams::default()
+        };
+        let mut settings = bare(dir).with_balancer("balancer://c", params, &[]);
+        settings.receivers.push(Receiver {
+            server: ServerNo(0),
+            place: HostPort {
+                host: String::new(),
+                port: 5555,
+            },
+            balancer: Some(BeaconBalancer {
+                name: "balancer://c".into(),
+                no: Some(BalancerNo(0)),
+            }),
+            timeout: Duration::ZERO,
+            max_skew: MEMORY / 2,
+            keys: Vec::new(),
+            policy: Default::default(),
+            span: Default::default(),
+        });
+        settings
+    }
+
+    fn board(dir: &Path, name: &str) -> (Rc<Scoreboard>, Assignment) {
+        let s = settings(dir);
+        let board = Scoreboard::create(&dir.join(name), &s, 1, Generation(0)).unwrap();
+        let rows = board.assign(&s, Generation(0)).unwrap();
+        (board, rows)
+    }
+
+    fn stamps(board: &Scoreboard) -> Vec<(String, i64)> {
+        let mut list: Vec<_> = board.marks().into_iter().map(|m| (m.url, m.ts)).collect();
+        list.sort();
+        list
+    }
+
+    /// A stop, a crash and a damaged file: what is sound is there again, and only that.
+    #[test]
+    fn marks_outlive_the_instance() {
+        let dir = test_dir("marks");
+        let (old, rows) = board(&dir, "board");
+        let row = rows.receiver(0).unwrap();
+        let path = path_for(&dir.join("board"));
+        let wall = Wall(1_790_000_000_000_000);
+        old.save_marks(&path).unwrap();
+        assert!(!path.exists(), "nothing to tell, no file");
+        for (i, url) in ["http://a", "http://b", "http://stale"].iter().enumerate() {
+            let ts = if i == 2 { 5 } else { wall.0 + i as i64 };
+            old.make_lease(row, i as u16, url, ts, NOW);
+        }
+        old.note_announced(row, 0, "r1", 250);
+        old.save_marks(&path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let fresh = |marks: &[Mark]| {
+            let (new, rows) = board(&dir, "new");
+            new.restore_marks(&settings(&dir), &rows, marks, (NOW, wall));
+            new
+        };
+        // Out of the table of a process that was killed, later than its file.
+        old.renew_lease(row, 1, wall.0 + 9, NOW);
+        let (marks, told) = left_by(&dir.join("board"));
+        assert!(told.is_empty(), "{told:?}");
+        let new = fresh(&marks);
+        let want = |b| {
+            vec![
+                ("http://a".to_owned(), wall.0),
+                ("http://b".to_owned(), wall.0 + b),
+            ]
+        };
+        assert_eq!(stamps(&new), want(9));
+        let lease = new.find_lease(row, "http://a").unwrap();
+        assert_eq!(lease.announced, ("r1".into(), 250));
+        assert_eq!(lease.state, LeaseState::default());
+        // Out of the file alone, one record of which is damaged.
+        old.remove();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("http://b", "http://x")).unwrap();
+        let (marks, told) = left_by(&dir.join("board"));
+        assert_eq!(told.len(), 1);
+        assert!(
+            told[0].0 && told[0].1.contains("line 3 is damaged"),
+            "{told:?}"
+        );
+        assert_eq!(stamps(&fresh(&marks)), want(0)[..1]);
+        fs::write(&path, "something else\n").unwrap();
+        let (marks, told) = left_by(&dir.join("board"));
+        assert!(marks.is_empty() && told.len() == 1);
+        let _ = fs::remove_dir_all(dir);
+    }
+
+    /// Between the copy of a table and the end of its last writer nothing is lost, and nothing
+    /// falls back.
+    #[test]
+    fn what_the_old_holder_wrote_last_comes_into_the_new_table() {
+        let dir = test_dir("follow");
+        let s = settings(&dir);
+        let (old, rows) = board(&dir, "board");
+        let row = rows.receiver(0).unwrap();
+        let b = rows.balancer(BalancerNo(0)).unwrap();
+        for (i, url) in ["http://a", "http://b", "http://c"].iter().enumerate() {
+            let new = NewMember {
+                name: url,
+                route: "",
+                load_factor: 100,
+                status: status::BEACON,
+            };
+            let member = old.add_member(b, rows.grown(BalancerNo(0)), &new).unwrap();
+            old.set_disabled(b, member, false);
+            old.make_lease(row, i as u16, url, 10, NOW);
+            let state = LeaseState {
+                added: true,
+                member: Some((member, old.found(member).unwrap().taken)),
+                ..LeaseState::default()
+            };
+            old.note_lease(row, i as u16, &state);
+        }
+        let new = old.grown(&dir.join("board"), &s, 1, Generation(1)).unwrap();
+        let rows = new.assign(&s, Generation(1)).unwrap();
+        let row = rows.receiver(0).unwrap();
+        let later = NOW + Duration::from_secs(1);
+        old.renew_lease(row, 0, 20, later);
+        new.renew_lease(row, 1, 30, later);
+        old.renew_lease(row, 2, 20, later);
+        let mut state = old.find_lease(row, "http://c").unwrap().state;
+        (state.evicted, state.left) = (true, true);
+        old.note_lease(row, 2, &state);
+        old.make_lease(row, 3, "http://late", 40, later);
+        old.make_lease(row, 4, "http://long-ago", 1, Mono(1));
+        new.follow_table(&old, later, MEMORY);
+        let want = [("a", 20), ("b", 30), ("c", 20), ("late", 40)];
+        assert_eq!(
+            stamps(&new),
+            want.map(|(host, ts)| (format!("http://{host}"), ts))
+        );
+        assert_eq!(new.find_lease(row, "http://a").unwrap().last_seen, later);
+        let members = new.snapshot().balancers.remove(0).members;
+        let disabled = members.iter().filter(|m| m.status & status::DISABLED != 0);
+        let names: Vec<_> = disabled.map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["http://c"]);
+        let _ = fs::remove_dir_all(dir);
+    }
+}
