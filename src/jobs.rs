@@ -28,6 +28,10 @@ pub trait Job {
     /// spawned as a task.
     fn run(&self);
 
+    /// The whole instance ends, and this child has the lock: a last word, without waiting for
+    /// anything. `end` follows.
+    fn depart(&self) {}
+
     /// This child is the watchdog no longer: tasks that `begin` or `run` started must end.
     fn end(&self) {}
 }
@@ -78,6 +82,15 @@ impl Jobs {
             job.begin();
         }
         spawn(Rc::clone(self).follow(jobs, self.turn.get()));
+    }
+
+    /// The instance ends: a last word of each, in the child that has the lock.
+    pub fn depart(&self) {
+        if self.held.get() {
+            for job in &*self.jobs.borrow() {
+                job.depart();
+            }
+        }
     }
 
     /// It has not any more: they end.

@@ -630,3 +630,42 @@ fn no_secret_is_logged_or_dumped() {
         "{said}{told}"
     );
 }
+
+/// A muster that announces itself and stops is drained at once, not when its lease ends; one that
+/// only restarts stays a member.
+#[test]
+fn a_muster_that_stops_leaves_at_once() {
+    let stand = Stand::new();
+    let mut back = Server::prepare(&format!(
+        "Listen 127.0.0.1:@PORT@\nStartServers 2\nProxyBeaconAddress 127.0.0.1:{}\n\
+         ProxyBeaconAdvertise http://127.0.0.1:@PORT@\nProxyBeaconInterval 100ms\n\
+         ProxyBeaconSecretFile \"{}\"\n",
+        stand.beacon,
+        stand.secret.display()
+    ));
+    let left = || stand.server.count_log("(it leaves)");
+    let accepted = || stand.server.scoreboard().beacons[0].accepted;
+    for (round, how) in [Signal::SIGTERM, Signal::SIGWINCH, Signal::SIGINT]
+        .into_iter()
+        .enumerate()
+    {
+        let single: &[&str] = if how == Signal::SIGINT { &["-X"] } else { &[] };
+        back.launch(single, &[]);
+        stand.joins(back.port);
+        if round == 0 {
+            for restart in [Signal::SIGHUP, Signal::SIGUSR1] {
+                let serving = || back.count_log("resuming normal operations");
+                let times = serving();
+                back.signal(restart);
+                eventually("it has restarted", || serving() > times);
+                let before = accepted();
+                eventually("it goes on", || accepted() > before + 5);
+            }
+            assert_eq!(left(), 0, "a restart is no end");
+        }
+        back.signal(how);
+        back.wait_exit();
+        stand.leaves(back.port);
+        assert_eq!(left(), round + 1);
+    }
+}

@@ -29,6 +29,7 @@ pub struct Holder {
     former: RefCell<Vec<Rc<Scoreboard>>>,
     alive: Rc<Cell<bool>>,
     running: Rc<RefCell<Vec<Rc<Receiver>>>>,
+    senders: RefCell<Vec<Rc<Sender>>>,
 }
 
 /// The first try of an address that the supervisor could not bind.
@@ -54,6 +55,7 @@ impl Holder {
             former: RefCell::new(former),
             alive: Rc::new(Cell::new(false)),
             running: Rc::default(),
+            senders: RefCell::default(),
         }
     }
 
@@ -126,6 +128,7 @@ impl Holder {
             former: RefCell::default(),
             alive: Rc::clone(&self.alive),
             running: Rc::clone(&self.running),
+            senders: RefCell::default(),
         }
     }
 }
@@ -163,7 +166,8 @@ impl Job for Holder {
         for (i, sender) in self.settings.senders.iter().enumerate() {
             if let Some(row) = self.assignment.sender(i) {
                 let alive = Rc::clone(&self.alive);
-                Sender::start(sender.clone(), Rc::clone(&self.board), row, alive);
+                let started = Sender::start(sender.clone(), Rc::clone(&self.board), row, alive);
+                self.senders.borrow_mut().push(started);
             }
         }
     }
@@ -174,9 +178,16 @@ impl Job for Holder {
         }
     }
 
+    fn depart(&self) {
+        for sender in &*self.senders.borrow() {
+            sender.depart();
+        }
+    }
+
     /// Nothing is read or sent from now on: this child drains.
     fn end(&self) {
         self.alive.set(false);
+        self.senders.borrow_mut().clear();
         for receiver in self.running.borrow_mut().drain(..) {
             receiver.close();
         }

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use super::names;
 use crate::clock::{self, Mono};
-use crate::codec::beacon::{Fields, Signer};
+use crate::codec::beacon::{Algorithm, Fields, Signer};
 use crate::config::beacon::{self as config, HostPort};
 use crate::log;
 use crate::reactor::{helper, spawn, timer};
 use crate::shm::{BeaconRow, Scoreboard};
 
+/// A withdrawal is said so often, since datagrams get lost.
+const REPEAT: u32 = 3;
 /// How often a name is looked up again.
 const AGAIN: Duration = Duration::from_secs(60);
 /// Pauses after a failure, doubled up to the last.
@@ -31,6 +33,8 @@ pub(super) struct Sender {
     targets: Vec<Target>,
     alive: Rc<Cell<bool>>,
     complained: Cell<Mono>,
+    /// Anything was sent.
+    said: Cell<bool>,
 }
 
 #[derive(Default)]
@@ -47,7 +51,7 @@ impl Sender {
         board: Rc<Scoreboard>,
         row: BeaconRow,
         alive: Rc<Cell<bool>>,
-    ) {
+    ) -> Rc<Sender> {
         let sender = Rc::new(Sender {
             signer: Signer {
                 key: settings.key.clone(),
@@ -59,11 +63,29 @@ impl Sender {
             row,
             alive,
             complained: Cell::new(Mono(0)),
+            said: Cell::new(false),
         });
         for index in 0..sender.targets.len() {
             spawn(Rc::clone(&sender).keep_open(index));
         }
-        spawn(sender.announce());
+        spawn(Rc::clone(&sender).announce());
+        sender
+    }
+
+    /// This server ends: muster proxies send it nothing new from now on, instead of until its lease
+    /// ends. httpd would take the datagram for a renewal, since it does not know the field, so only
+    /// those are told that take muster's own signature.
+    pub fn depart(&self) {
+        let known = self.settings.advertise.is_some() && self.said.get();
+        if known && self.settings.algorithm == Algorithm::HmacSha256 {
+            for _ in 0..REPEAT {
+                self.send(true);
+            }
+            log::notice(
+                "proxy_beacon",
+                "withdrew from all proxies: this server ends",
+            );
+        }
     }
 
     async fn announce(self: Rc<Self>) {
@@ -72,7 +94,7 @@ impl Sender {
             let open = self.targets.iter().any(|t| t.open.borrow().is_some());
             let fresh = self.targets.iter().any(|t| t.fresh.get());
             if open && (fresh || clock::now() >= due) {
-                self.send();
+                self.send(false);
                 due = clock::now() + jittered(self.settings.interval);
             }
             timer::sleep(config::SLICE.min(self.settings.interval)).await;
@@ -80,7 +102,8 @@ impl Sender {
     }
 
     /// The same datagram to each target that is open.
-    fn send(&self) {
+    fn send(&self, leaving: bool) {
+        self.said.set(true);
         let (ts, seq) = self.board.next_stamp(self.row, clock::wall());
         let bytes = self.signer.datagram(&Fields {
             origin: self.settings.advertise.as_ref(),
@@ -88,6 +111,7 @@ impl Sender {
             pid: std::process::id(),
             seq,
             ts,
+            leaving,
             ..Fields::default()
         });
         for target in &self.targets {

@@ -62,6 +62,8 @@ struct Child {
     worn_out: Cell<bool>,
     dropped: Cell<u64>,
     farewell: Cell<Option<Box<dyn FnOnce()>>>,
+    /// Its pid; `None` with `-X`.
+    supervisor: Option<i32>,
 }
 
 impl Child {
@@ -153,6 +155,7 @@ impl Child {
             worn_out: Cell::new(false),
             dropped: Cell::new(0),
             farewell: Cell::new(context.farewell),
+            supervisor: context.supervisor,
         });
         let signals = Source::new(context.signals.as_raw_fd())?;
         spawn(Rc::clone(&child).follow_signals(context.signals, signals));
@@ -178,6 +181,9 @@ impl Child {
     }
 
     fn end(&self) -> ! {
+        if self.supervisor.is_none() {
+            self.watchdog.depart();
+        }
         self.view.set_state(ChildState::Ended);
         if let Some(farewell) = self.farewell.take() {
             farewell();
@@ -192,6 +198,12 @@ impl Child {
             source.clear_readable();
             while let Some(received) = signals.next() {
                 match received.signal {
+                    // The supervisor's word that a stop follows; a terminal's means nothing here.
+                    Signal::SIGHUP => {
+                        if received.sender.is_some() && received.sender == self.supervisor {
+                            self.watchdog.depart();
+                        }
+                    }
                     Signal::SIGUSR1 => self.drain(),
                     Signal::SIGUSR2 => {
                         self.drain();
@@ -231,6 +243,7 @@ impl Child {
     /// Without a supervisor this child answers what it has and ends, bounded as a graceful stop is.
     fn orphaned(self: &Rc<Self>) {
         log::warn!(target: "core", "the supervisor is gone: this child drains and ends");
+        self.watchdog.depart();
         self.drain();
         let longest = self.settings.process.graceful_shutdown_timeout;
         if !longest.is_zero() {
@@ -250,6 +263,9 @@ impl Child {
             return;
         }
         self.room.draining.set(true);
+        if self.supervisor.is_none() {
+            self.watchdog.depart();
+        }
         self.view.set_state(ChildState::Draining);
         self.watchdog.give_up();
         self.acceptor.end();

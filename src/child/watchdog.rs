@@ -48,6 +48,12 @@ impl Watchdog {
         self.held.get()
     }
 
+    /// The whole instance ends: the jobs say their last word, and no child begins them anew.
+    pub(super) fn depart(&self) {
+        self.jobs.depart();
+        self.give_up();
+    }
+
     /// Gives the lock to another child for good: this one drains.
     pub(super) fn give_up(&self) {
         if self.held.replace(false) {

@@ -137,6 +137,7 @@ fn prepare(supervisor: Supervisor, birth: Birth) -> io::Result<ChildContext> {
         life,
         ready: birth.ready,
         signals,
+        supervisor: birth.supervisor,
         farewell,
     })
 }
@@ -160,8 +161,13 @@ fn own(sockets: super::listeners::Sockets) -> io::Result<Vec<(ListenNo, OwnedFd)
         .collect()
 }
 
-const WANTED: [Signal; 3] = [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGTERM];
-const IGNORED: [Signal; 3] = [Signal::SIGINT, Signal::SIGWINCH, Signal::SIGHUP];
+const WANTED: [Signal; 4] = [
+    Signal::SIGHUP,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGTERM,
+];
+const IGNORED: [Signal; 2] = [Signal::SIGINT, Signal::SIGWINCH];
 /// With `-X` the one process is what the terminal and `-k` talk to.
 const SINGLE: [Signal; 4] = [
     Signal::SIGUSR1,

@@ -55,8 +55,11 @@ pub struct ChildContext {
     /// Write one byte when serving.
     pub ready: OwnedFd,
     /// Read with readiness of its descriptor: USR1 drain, USR2 drain and close idle connections
-    /// now, TERM stop at once. INT, WINCH and HUP are ignored already.
+    /// now, TERM stop at once, HUP from the supervisor: the whole instance is about to end. INT and
+    /// WINCH are ignored already.
     pub signals: Signals,
+    /// The supervisor's pid; `None` with `-X`, where this process is all there is.
+    pub supervisor: Option<i32>,
     /// What remains to be done at its end; with `-X`, where there is no supervisor to do it.
     pub farewell: Option<Box<dyn FnOnce()>>,
 }

@@ -246,8 +246,16 @@ impl Step {
             since: self.now,
             code,
         };
+        self.depart();
         for pid in self.state.pids() {
             self.actions.push(Action::Signal(pid, Signal::SIGTERM));
+        }
+    }
+
+    /// Tells all that nothing follows, unlike at a restart, before they are told to end.
+    fn depart(&mut self) {
+        for pid in self.state.pids() {
+            self.actions.push(Action::Signal(pid, Signal::SIGHUP));
         }
     }
 
@@ -259,6 +267,7 @@ impl Step {
         self.state.pending = None;
         self.state.phase = Phase::Quitting { since: self.now };
         self.actions.push(Action::LetGo);
+        self.depart();
         for i in 0..self.state.families.len() {
             match self.state.families[i].role {
                 Role::Starting { .. } => self.cut(i),

@@ -240,6 +240,7 @@ fn the_old_generation_drains_once_all_of_the_new_one_serve() {
     assert!(!w.told(old[0], Signal::SIGUSR1));
     w.event(Event::Ready(new[1]));
     assert!(old.iter().all(|p| w.told(*p, Signal::SIGUSR1)));
+    assert!(!w.told(old[0], Signal::SIGHUP), "it is not the end");
     assert_eq!(w.served, [Generation(0), Generation(1)]);
     for pid in old {
         w.event(Event::Exited(pid, ExitCause::Status(0)));
@@ -331,6 +332,7 @@ fn a_restart_cuts_the_old_generation() {
     w.event(Event::Asked(Ask::Restart));
     w.all_ready();
     assert!(old.iter().all(|p| w.told(*p, Signal::SIGTERM)));
+    assert!(!w.told(old[0], Signal::SIGHUP), "it is not the end");
     assert_eq!(w.state.families.len(), 1);
 }
 
@@ -356,6 +358,7 @@ fn stop_wins_and_kills_those_that_stay() {
     w.event(Event::Asked(Ask::Stop));
     w.event(Event::Asked(Ask::Graceful));
     assert!(old.iter().all(|p| w.told(*p, Signal::SIGTERM)));
+    assert_eq!(w.sent[0].1, Signal::SIGHUP, "first that it is the end");
     assert_eq!(w.exit, None);
     w.pass(KILL_AFTER);
     assert_eq!(w.exit, Some(0));
@@ -369,6 +372,7 @@ fn a_graceful_stop_lets_go_at_once_and_waits() {
     w.event(Event::Asked(Ask::GracefulStop));
     assert!(w.let_go);
     assert!(w.told(pids[0], Signal::SIGUSR1));
+    assert_eq!(w.sent[0].1, Signal::SIGHUP, "first that it is the end");
     w.pass(600 * SECOND);
     assert_eq!(w.exit, None);
     w.kill(pids[0]);
