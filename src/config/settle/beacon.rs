@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::codec::beacon::{Algorithm, MacPolicy};
+use crate::codec::beacon::{Algorithm, MacPolicy, Reach};
 use crate::config::beacon::{BeaconBalancer, HostPort, Receiver, Sender};
 use crate::config::draft::BeaconDraft;
 use crate::config::frame::Build;
@@ -176,6 +176,21 @@ fn sender(build: &mut Build, draft: BeaconDraft, server: &Server) -> Option<Send
         no_secret(build, &span, "ProxyBeaconAddress");
         return None;
     };
+    let here = |host: &str| {
+        host == "localhost"
+            || host
+                .parse()
+                .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+    };
+    if let Some(url) = &draft.advertise
+        && url.reach() == Reach::ThisMachine
+        && draft.targets.iter().any(|t| !here(&t.host))
+    {
+        at(build, &span, "ProxyBeaconAdvertise");
+        build.warn(format!(
+            "ProxyBeaconAdvertise: {url} means each proxy's own machine, so proxies on others drop it as \"unacceptable url\"; write an address at which they reach this server"
+        ));
+    }
     Some(Sender {
         server: server.no,
         name: if server.name_is_set {
