@@ -185,6 +185,69 @@ fn expressions_and_templates_decide() {
     assert_eq!(text(&server, c.port), "Init Ok ");
 }
 
+/// An administrator's file takes a member out and brings it back.
+#[test]
+fn an_expression_may_look_at_a_file() {
+    let a = Backend::start("a");
+    let members = member(a.port, "hcmethod=GET hcinterval=100ms hcexpr=open");
+    let conf = format!(
+        "ProxyHCExpr open {{! -f '@ROOT@/closed'}}\n{}",
+        balancer(&members)
+    );
+    let server = Server::start(&conf);
+    eventually("checks", || a.count() > 1);
+    assert_eq!(text(&server, a.port), "Init Ok ");
+    let file = server.root.join("closed");
+    std::fs::write(&file, "").unwrap();
+    eventually("it is out", || text(&server, a.port) == "Init HcFl ");
+    std::fs::remove_file(&file).unwrap();
+    eventually("it is back", || text(&server, a.port) == "Init Ok ");
+}
+
+/// Set by hand, a check of a member that joined at run time begins, and another URI counts from the
+/// next check on.
+#[test]
+fn a_member_added_by_hand_is_checked_as_the_manager_says() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let text = format!(
+        "{}ProxyPass /bm !\n<Location /bm>\nSetHandler balancer-manager\nRequire local\n</Location>\n",
+        balancer(&format!(
+            "{}ProxySet growth=1 nonce=n\n",
+            member(a.port, "")
+        ))
+    );
+    let text = text.replace("ProxyPass / balancer://c/\n", "") + "ProxyPass / balancer://c/\n";
+    let server = Server::start(&text);
+    let url = format!("http://127.0.0.1:{}", b.port);
+    let post = |fields: &str| {
+        let mut c = common::Client::connect(server.port);
+        let body = format!("b=c&nonce=n&{fields}");
+        c.send(format!(
+            "POST /bm HTTP/1.1\r\nHost: localhost\r\nReferer: http://localhost/bm\r\nConnection: close\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+        .unwrap();
+        let page = c.response("POST").unwrap();
+        assert!(page.text().contains("Changed:"), "{}", page.text());
+    };
+    post(&format!("b_nwrkr={url}&b_wyes=1"));
+    assert_eq!(b.count(), 0, "it has no method yet");
+    post(&format!("w={url}&w_hm=GET&w_hi=100&w_hu=/one"));
+    let asked = |path: &str| b.seen().iter().filter(|s| s.target() == path).count();
+    eventually("it is checked", || asked("/one") > 2);
+    post(&format!("w={url}&w_hu=/two"));
+    eventually("there", || asked("/two") > 0);
+    let before = asked("/one");
+    eventually("only there", || asked("/two") > 3);
+    assert_eq!(asked("/one"), before);
+    post(&format!("w={url}&w_hm=HEAD"));
+    eventually("otherwise", || {
+        b.seen().last().unwrap().head.starts_with("HEAD /two ")
+    });
+    assert_eq!(a.count(), 0);
+}
+
 #[test]
 fn the_time_between_checks_is_the_interval() {
     let times = Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::expr::{Expression, FUNCTIONS, VARIABLES, Vocabulary};
+use crate::expr::{Expression, FILE_TESTS, FUNCTIONS, VARIABLES, Vocabulary};
 
 /// `hcmethod`. The numbers stand in the scoreboard and are httpd's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,5 +163,9 @@ impl Vocabulary for HealthNames {
 
     fn function(&self, name: &str) -> bool {
         name == "hc" || FUNCTIONS.contains(&name)
+    }
+
+    fn test(&self, letter: u8) -> bool {
+        FILE_TESTS.contains(&letter)
     }
 }

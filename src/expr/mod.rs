@@ -18,4 +18,4 @@ mod tests;
 pub use eval::{EvalError, Facts};
 pub use parser::SyntaxError;
 pub use tree::{Expression, Template};
-pub use vocabulary::{FUNCTIONS, VARIABLES, Vocabulary};
+pub use vocabulary::{FILE_TESTS, FUNCTIONS, VARIABLES, Vocabulary};

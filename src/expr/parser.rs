@@ -5,7 +5,7 @@ use ipnet::IpNet;
 use super::function::Pure;
 use super::scanner::Scanner;
 use super::tree::{Comparison, Glob, Relation, Test, Word};
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{FILE_TESTS, Vocabulary};
 use crate::config::pattern::Pattern;
 
 /// Why a text is no expression.
@@ -185,9 +185,24 @@ impl<'a> Parser<'a> {
             return Err(before.error(format!("a word was expected before -{letter}")));
         };
         if !b"nzT".contains(&byte) && !self.names.test(byte) {
-            return Err(before.error(format!("the test -{letter} is unknown here")));
+            let why = match byte {
+                b'F' | b'U' | b'A' => {
+                    "asks this server for a page of its own, which is not done here"
+                }
+                b'R' => "looks at a client, and there is none here; -ipmatch looks at any address",
+                _ => "is unknown here",
+            };
+            return Err(before.error(format!("the test -{letter} {why}")));
         }
-        Ok(Test::Unary(byte, self.word()?))
+        let before = self.s.clone();
+        let word = self.word()?;
+        if FILE_TESTS.contains(&byte)
+            && let Word::Text(text) = &word
+            && !text.starts_with(b"/")
+        {
+            return Err(before.error(format!("-{letter} takes a whole path, from the first /")));
+        }
+        Ok(Test::Unary(byte, word))
     }
 
     fn matching(&mut self, word: Word, negated: bool) -> Parsed<Test> {

@@ -117,6 +117,9 @@ fn what_is_no_expression_says_why() {
         ("true true", "an operator"),
         ("'a' -foo 'b'", "operator -foo is unknown"),
         ("-d '/x'", "test -d is unknown here"),
+        ("-q '/x'", "test -q is unknown here"),
+        ("-U '/x'", "test -U asks this server for a page"),
+        ("-R '10.0.0.0/8'", "-ipmatch looks at any address"),
         ("'a' -in 'b'", "a list"),
         ("'a' -ipmatch 'x'", "an address or network"),
     ];

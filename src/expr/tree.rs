@@ -4,7 +4,7 @@ use ipnet::IpNet;
 
 use super::function::Pure;
 use super::parser::{self, SyntaxError};
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{FILE_TESTS, Vocabulary};
 use crate::config::pattern::Pattern;
 
 /// A condition.
@@ -36,6 +36,22 @@ impl Expression {
     /// As written.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether it looks at files, which may take long.
+    pub fn looks_at_files(&self) -> bool {
+        self.test.looks_at_files()
+    }
+}
+
+impl Test {
+    fn looks_at_files(&self) -> bool {
+        match self {
+            Test::Not(test) => test.looks_at_files(),
+            Test::And(a, b) | Test::Or(a, b) => a.looks_at_files() || b.looks_at_files(),
+            Test::Unary(letter, _) => FILE_TESTS.contains(letter),
+            _ => false,
+        }
     }
 }
 

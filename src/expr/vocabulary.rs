@@ -15,6 +15,9 @@ pub trait Vocabulary {
     }
 }
 
+/// The tests that look at a file: `-d`, `-e`, `-f`, `-h`, `-L`, `-s`, `-x`.
+pub const FILE_TESTS: &[u8] = b"defhLsx";
+
 /// The variables of a request that httpd's core and mod_ssl's core part know, in capitals.
 pub const VARIABLES: [&str; 56] = [
     "HTTP_ACCEPT",

@@ -1,6 +1,11 @@
 //! Reading a check's answer, and whether it is good: bytes in, no sockets.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use crate::codec::http1::chunked::{Chunked, Step};
 use crate::codec::http1::framing::{Framing, response_framing};
@@ -237,6 +242,32 @@ impl Facts for Answer {
             _ => None,
         }
     }
+
+    fn test(&self, letter: u8, word: &[u8]) -> bool {
+        file_is(letter, Path::new(OsStr::from_bytes(word)))
+    }
+}
+
+/// The tests of files as httpd's. A path that does not begin at the root names no file: which
+/// directory a daemon stands in is chance.
+fn file_is(letter: u8, path: &Path) -> bool {
+    if !path.is_absolute() {
+        return false;
+    }
+    let link = matches!(letter, b'h' | b'L');
+    let meta = match link {
+        true => fs::symlink_metadata(path),
+        false => fs::metadata(path),
+    };
+    meta.is_ok_and(|m| match letter {
+        b'd' => m.is_dir(),
+        b'e' => true,
+        b'f' => m.is_file(),
+        b'h' | b'L' => m.is_symlink(),
+        b's' => m.is_file() && m.len() > 0,
+        b'x' => m.mode() & 0o111 != 0,
+        _ => false,
+    })
 }
 
 #[cfg(test)]
@@ -352,5 +383,65 @@ mod tests {
         ));
         assert!(of(200, Some("%{CONTENT_TYPE} == 't/x' && -z %{HC_OTHER}")));
         assert!(!of(200, Some("hc('body') !~ /Well/")));
+    }
+
+    /// As Apache 2.4.71 answers each of them (in a health check, with the same files).
+    #[test]
+    fn tests_of_files() {
+        let dir = std::env::temp_dir().join(format!("muster-files-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("empty"), "").unwrap();
+        fs::write(dir.join("full"), "x").unwrap();
+        std::os::unix::fs::symlink("full", dir.join("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", dir.join("dangling")).unwrap();
+        let text = format!("HTTP/1.1 200 X\r\nX-F: {}/full\r\n\r\n", dir.display());
+        let answer = read(Method::Head, text.as_bytes()).unwrap();
+        let of = |text: &str| {
+            let text = text.replace('@', &dir.display().to_string());
+            let e = Expression::parse(&text, &HealthNames).unwrap();
+            assert!(e.looks_at_files());
+            is_good(&answer, Some(&e)).unwrap()
+        };
+        for yes in [
+            "-f '@/full'",
+            "-f '@/empty'",
+            "-f '@/link'",
+            "-d '@'",
+            "-e '@'",
+            "-e '@/empty'",
+            "-s '@/full'",
+            "-s '@/link'",
+            "-L '@/link'",
+            "-h '@/dangling'",
+            "-x '@'",
+            "-x '/bin/sh'",
+            "-f resp('X-F')",
+            "true && !(-e '@/nowhere')",
+        ] {
+            assert!(of(yes), "{yes}");
+        }
+        for no in [
+            "-f '@'",
+            "-d '@/full'",
+            "-e '@/nowhere'",
+            "-e '@/dangling'",
+            "-s '@/empty'",
+            "-s '@'",
+            "-L '@/full'",
+            "-x '@/full'",
+            "-f resp('X-Other')",
+        ] {
+            assert!(!of(no), "{no}");
+        }
+        fs::remove_dir_all(&dir).unwrap();
+        for (bad, says) in [
+            ("-f 'full'", "takes a whole path"),
+            ("-F '/x'", "asks this server"),
+        ] {
+            let e = Expression::parse(bad, &HealthNames)
+                .unwrap_err()
+                .to_string();
+            assert!(e.contains(says), "{e}");
+        }
     }
 }

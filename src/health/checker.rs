@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::answer::is_good;
+use super::answer::{Answer, is_good};
 use super::judge::{Counts, Rules, judge};
 use super::pace::{self, Pace};
 use super::probe::{Outcome, probe};
@@ -15,7 +15,7 @@ use crate::config::health::{HealthMethod, find_expression};
 use crate::config::settings::Settings;
 use crate::expr::Expression;
 use crate::jobs::Job;
-use crate::reactor::spawn;
+use crate::reactor::{helper, spawn};
 use crate::shm::{Assignment, HealthState, HealthStep, Scoreboard, WorkerRow, status};
 use crate::upstream::Upstreams;
 
@@ -155,6 +155,14 @@ impl Checker {
             &texts.uri,
         )
         .await;
+        // Before the look at who is the watchdog: it may take a moment.
+        let (outcome, good) = match outcome {
+            Outcome::Answered(answer) => {
+                let good = self.judge_answer(&target, &texts.expression, answer).await;
+                (Outcome::Connected, good)
+            }
+            other => (other, true),
+        };
         if !self.held.get() || self.turn.get() != turn {
             // Another child is the watchdog now and has begun anew.
             return;
@@ -182,10 +190,7 @@ impl Checker {
                 log::debug!(target: "proxy_hcheck", "Health check of {} failed: {reason}", target.name);
                 Some(false)
             }
-            Outcome::Connected => Some(true),
-            Outcome::Answered(answer) => {
-                Some(self.judge_answer(&target, &texts.expression, &answer))
-            }
+            Outcome::Connected | Outcome::Answered(_) => Some(good),
         };
         match good {
             None => self.board.health_abandoned(target.row, now),
@@ -193,12 +198,7 @@ impl Checker {
         }
     }
 
-    fn judge_answer(
-        &self,
-        target: &Target,
-        expression: &str,
-        answer: &super::answer::Answer,
-    ) -> bool {
+    async fn judge_answer(&self, target: &Target, expression: &str, answer: Answer) -> bool {
         log::debug!(
             target: "proxy_hcheck",
             "Health check of {}: {} {}",
@@ -206,7 +206,14 @@ impl Checker {
             answer.head.status,
             String::from_utf8_lossy(&answer.head.reason).escape_default()
         );
-        let good = is_good(answer, self.expression(target, expression));
+        let good = match self.expression(target, expression) {
+            // A file may be on a disk that does not answer.
+            Some(e) if e.looks_at_files() => {
+                let e = e.clone();
+                helper(move || is_good(&answer, Some(&e))).await
+            }
+            e => is_good(&answer, e),
+        };
         match &good {
             Ok(good) if !expression.is_empty() => log::trace!(
                 target: "proxy_hcheck",
