@@ -523,3 +523,29 @@ fn replays_are_seen_after_every_kind_of_restart() {
 fn kill_now(pid: i32) -> nix::Result<()> {
     kill(Pid::from_raw(pid), Signal::SIGKILL)
 }
+
+/// A holder of the secret cannot make the proxy talk to places that its operator did not list.
+#[test]
+fn the_operator_says_where_backends_may_be() {
+    let backend = Backend::start("a");
+    let beacon = udp_port();
+    let allow = "ProxyBeaconAllow 127.0.0.0/8 10.0.0.0/8\nProxyBeaconAllow *.backends.test";
+    let server = Server::start(&conf(beacon, 4, "30", allow));
+    holder(&server);
+    let mut peer = Peer::new(beacon);
+    for (i, host) in ["192.0.2.1", "169.254.169.254", "localhost", "web1.test"]
+        .iter()
+        .enumerate()
+    {
+        let text = peer.text(&format!("http://{host}"), "");
+        peer.send(&peer.sign(&text));
+        eventually(&format!("{host} is refused"), || {
+            drops(&server, "url not allowed") == 1 + i as u64
+        });
+    }
+    let text = peer.text("http://a.backends.test", "");
+    peer.send(&peer.sign(&text));
+    peer.announce(backend.port, "");
+    eventually("the others joined", || members(&server).len() == 2);
+    server.wait_log("dropped 1 announcement(s) (last: url not allowed)");
+}

@@ -9,7 +9,11 @@ use muster::config::registry::{self, Class, Places};
 const PREFORK: [&str; 2] = ["MinSpareServers", "MaxSpareServers"];
 
 /// muster's own.
-const OWN: [&str; 2] = ["ProxyBeaconMac", "ProxyBeaconSecretFile"];
+const OWN: [&str; 3] = [
+    "ProxyBeaconAllow",
+    "ProxyBeaconMac",
+    "ProxyBeaconSecretFile",
+];
 
 struct Row<'a> {
     module: &'a str,

@@ -247,6 +247,7 @@ mod tests {
             max_skew: Duration::from_secs(30),
             keys: Vec::new(),
             policy: MacPolicy::default(),
+            allow: Vec::new(),
             span: Default::default(),
         });
         let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();

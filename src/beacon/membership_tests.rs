@@ -59,6 +59,7 @@ fn site_of(growth: u16, timeout: u64, receivers: u16) -> Site {
         max_skew: Duration::from_secs(30),
         keys: Vec::new(),
         policy: Default::default(),
+        allow: Vec::new(),
         span: Default::default(),
     };
     settings.receivers = (0..receivers).map(receiver).collect();
@@ -204,6 +205,15 @@ fn what_an_administrator_sets_stays() {
     assert_eq!(s.list(), ["http://b Init Drn Dis Stop Bcn"]);
     s.hear("http://b", 2, 4.0).unwrap();
     assert_eq!(s.list(), ["http://b Init Drn Stop Bcn"]);
+    // Disabled: until an eviction is followed by another announcement.
+    s.hear("http://c", 1, 4.0).unwrap();
+    let c = s.row("http://c");
+    s.board.change_status_for_tests(c, status::DISABLED);
+    s.hear("http://c", 2, 4.5).unwrap();
+    assert_eq!(s.list()[1], "http://c Init Dis Bcn");
+    s.members.sweep(at(7.0));
+    s.hear("http://c", 3, 8.0).unwrap();
+    assert_eq!(s.list()[1], "http://c Init Bcn Ok");
 }
 
 #[test]

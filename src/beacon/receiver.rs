@@ -41,6 +41,7 @@ pub(super) struct Receiver {
     board: Rc<Scoreboard>,
     row: BeaconRow,
     verifier: Verifier,
+    allow: Vec<config::Allowed>,
     /// `None`: announcements are only logged.
     membership: Option<RefCell<Membership>>,
     throttle: RefCell<Throttle>,
@@ -78,6 +79,7 @@ impl Receiver {
                 policy: settings.policy,
                 max_skew,
             },
+            allow: settings.allow.clone(),
             membership: membership.map(RefCell::new),
             throttle: RefCell::default(),
             alive,
@@ -163,10 +165,8 @@ impl Receiver {
     }
 
     fn announcement(&self, a: &Announcement<'_>, from: SocketAddr) -> Result<(), Refusal> {
-        if let Some(origin) = &a.origin
-            && !origin.reach().admits(from.ip())
-        {
-            return Err(Refusal::Url);
+        if let Some(origin) = &a.origin {
+            config::admit(&self.allow, origin, Some(from.ip()))?;
         }
         ::log::info!(target: "proxy_beacon", "received: {}", a.text.escape_ascii());
         match (&self.membership, &a.origin) {

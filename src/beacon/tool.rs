@@ -13,7 +13,7 @@ use crate::clock::{read_mono, read_wall};
 use crate::codec::beacon::{
     Announcement, Key, LONGEST, MacPolicy, Origin, Reach, Refusal, Verifier,
 };
-use crate::config::beacon::Receiver;
+use crate::config::beacon::{Allowed, Receiver, admit};
 use crate::config::directive::beacon::{host_port, secret_file};
 use crate::config::directive::value::{Unit, interval};
 use crate::config::settings::Settings;
@@ -197,9 +197,10 @@ impl Judge {
                 let outcome = match &a.origin {
                     None => Ok("it names no url, so it would be logged only".to_owned()),
                     Some(origin) => {
-                        let what =
-                            misled(origin, from).map_or_else(|| self.outcome(origin, &a), Err);
-                        what.map(|what| what + caution(origin, from))
+                        let what = self
+                            .misled(origin, from)
+                            .map_or_else(|| self.outcome(origin, &a), Err);
+                        what.map(|what| what + self.caution(origin, from))
                     }
                 };
                 match outcome {
@@ -275,31 +276,31 @@ impl Judge {
             None => Ok(format!("{url} would be added to {name}")),
         }
     }
-}
 
-/// Why a receiver refuses where the URL leads.
-fn misled(origin: &Origin, from: Option<IpAddr>) -> Option<(Refusal, String)> {
-    let reach = origin.reach();
-    let admitted = match from {
-        Some(from) => reach.admits(from),
-        None => reach != Reach::Nowhere,
-    };
-    let what = match reach {
-        _ if admitted => return None,
-        Reach::ThisMachine => {
-            "leads to the receiver's own machine, which only a sender on it may announce"
-        }
-        _ => "is a link-local, multicast or shortened address, which no sender may announce",
-    };
-    Some((Refusal::Url, format!("{origin} {what}")))
-}
+    fn allow(&self) -> &[Allowed] {
+        self.receiver.as_ref().map_or(&[], |r| &r.allow)
+    }
 
-fn caution(origin: &Origin, from: Option<IpAddr>) -> &'static str {
-    match origin.reach() {
-        Reach::ThisMachine if from.is_none() => {
-            " if it comes from the receiver's own machine, else it is dropped: unacceptable url"
+    /// Why a receiver refuses where the URL leads.
+    fn misled(&self, origin: &Origin, from: Option<IpAddr>) -> Option<(Refusal, String)> {
+        let why = admit(self.allow(), origin, from).err()?;
+        let what = match (why, origin.reach()) {
+            (Refusal::NotAllowed, _) => "is not where ProxyBeaconAllow lets backends be",
+            (_, Reach::ThisMachine) => {
+                "leads to the receiver's own machine, which only a sender on it may announce"
+            }
+            _ => "is a link-local, multicast or shortened address, which no sender may announce",
+        };
+        Some((why, format!("{origin} {what}")))
+    }
+
+    fn caution(&self, origin: &Origin, from: Option<IpAddr>) -> &'static str {
+        match origin.reach() {
+            Reach::ThisMachine if from.is_none() && self.allow().is_empty() => {
+                " if it comes from the receiver's own machine, else it is dropped: unacceptable url"
+            }
+            _ => "",
         }
-        _ => "",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub use super::beacon_allow::{Allowed, admit};
 use super::span::Span;
 use crate::codec::beacon::{Algorithm, Key, MacPolicy, Origin};
 use crate::ids::{BalancerNo, ServerNo};
@@ -26,6 +27,8 @@ pub struct Receiver {
     pub keys: Vec<Key>,
     /// Accepted algorithms.
     pub policy: MacPolicy,
+    /// Where announced URLs may lead; empty: see [`admit`].
+    pub allow: Vec<Allowed>,
     /// Its `ProxyBeaconListen` line.
     pub span: Span,
 }

@@ -186,6 +186,10 @@ pub struct BeaconDraft {
     pub max_skew: Option<(Duration, Span)>,
     /// `ProxyBeaconMac` and its line.
     pub mac: Option<(MacPolicy, Span)>,
+    /// `ProxyBeaconAllow`: all its lines, and the first one's place.
+    pub allow: Vec<super::beacon::Allowed>,
+    /// See `allow`.
+    pub allow_span: Option<Span>,
     /// `ProxyBeaconSecret` and `ProxyBeaconSecretFile`.
     pub secrets: Vec<SecretDraft>,
 }

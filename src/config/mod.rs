@@ -12,6 +12,7 @@ pub mod accepted;
 pub mod args;
 pub mod bare;
 pub mod beacon;
+mod beacon_allow;
 pub mod build;
 pub mod condition;
 pub mod diagnostic;

@@ -304,6 +304,7 @@ mod tests {
             max_skew: MEMORY / 2,
             keys: Vec::new(),
             policy: Default::default(),
+            allow: Vec::new(),
             span: Default::default(),
         });
         settings

@@ -77,6 +77,17 @@ impl Origin {
         }
     }
 
+    /// The address that the host stands for; of an IPv6 one that leads to an IPv4 one, that.
+    /// `None`: it is a name.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.host().parse().ok()? {
+            IpAddr::V6(v6) if Reach::of(v6.into()) == Reach::Elsewhere => {
+                Some(v4_within(v6).map_or(IpAddr::V6(v6), IpAddr::V4))
+            }
+            ip => Some(ip),
+        }
+    }
+
     /// Where the host leads as far as its text tells.
     pub fn reach(&self) -> Reach {
         let host = self.host();
@@ -119,6 +130,11 @@ pub enum Reach {
 }
 
 impl Reach {
+    /// Where an address leads.
+    pub fn of(ip: IpAddr) -> Reach {
+        reach_of(ip)
+    }
+
     /// Whether a receiver takes it from a sender at `from`: a URL that means the machine that uses
     /// it may only be said by a sender on that machine.
     pub fn admits(self, from: IpAddr) -> bool {

@@ -8,7 +8,7 @@ macro_rules! refusals {
         pub enum Refusal { $($(#[$doc])* $name,)* }
 
         impl Refusal {
-            /// All of them, in the order of the checks.
+            /// All of them by number, which is about the order of the checks.
             pub const ALL: &'static [Refusal] = &[$(Refusal::$name,)*];
 
             /// The words for logs and pages.
@@ -58,6 +58,8 @@ refusals! {
     AddFailed = "balancer add failed (full?)",
     /// The configuration or an administrator owns the member.
     NotManaged = "member not managed by beacon",
+    /// `ProxyBeaconAllow` does not name where it leads.
+    NotAllowed = "url not allowed",
 }
 
 impl Refusal {

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use super::value::{Unit, interval, number};
 use crate::codec::beacon::{Key, MacPolicy, Origin, Reach};
 use crate::config::args::Args;
-use crate::config::beacon::{HostPort, SLICE};
+use crate::config::beacon::{Allowed, HostPort, SLICE};
 use crate::config::draft::{BeaconDraft, SecretDraft};
 use crate::config::dump::HIDDEN;
 use crate::config::frame::Build;
@@ -133,6 +133,24 @@ pub fn proxy_beacon_max_skew(b: &mut Build, args: &Args) -> Result<(), String> {
     }
     let span = b.span.clone();
     draft(b).max_skew = Some((value, span));
+    Ok(())
+}
+
+/// `ProxyBeaconAllow NETWORK|NAME ...`
+pub fn proxy_beacon_allow(b: &mut Build, args: &Args) -> Result<(), String> {
+    let read = |word: &String| {
+        Allowed::parse(word).ok_or_else(|| {
+            format!("ProxyBeaconAllow takes networks (10.0.0.0/8, 2001:db8::/32), addresses and names of hosts (web1, *.example.com), not \"{word}\"")
+        })
+    };
+    let list = args.words.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    if list.is_empty() {
+        return Err("ProxyBeaconAllow needs at least one network, address or name".into());
+    }
+    let span = b.span.clone();
+    let draft = draft(b);
+    draft.allow.extend(list);
+    draft.allow_span.get_or_insert(span);
     Ok(())
 }
 

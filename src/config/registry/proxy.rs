@@ -68,6 +68,8 @@ table! {
         => Works(beacon::proxy_beacon_address);
     "ProxyBeaconAdvertise" [SV] Raw "" "Say under which URL proxies reach this server"
         => Works(beacon::proxy_beacon_advertise);
+    "ProxyBeaconAllow" [SV] Raw "" "List the networks and hosts that announced backends may be on"
+        => Works(beacon::proxy_beacon_allow);
     "ProxyBeaconBalancer" [SV] Raw "" "Name the balancer that announced backends join"
         => Works(beacon::proxy_beacon_balancer);
     "ProxyBeaconInterval" [SV] Raw "5" "Choose how often a server announces itself"

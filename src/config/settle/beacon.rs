@@ -75,6 +75,7 @@ fn receiver(
         max_skew: draft.max_skew.map_or(DEFAULT_SKEW, |(t, _)| t),
         keys,
         policy,
+        allow: draft.allow,
         span,
     })
 }
@@ -156,6 +157,7 @@ fn sender(build: &mut Build, draft: BeaconDraft, server: &Server) -> Option<Send
             (draft.timeout.map(|(_, span)| span), "ProxyBeaconTimeout"),
             (draft.max_skew.map(|(_, span)| span), "ProxyBeaconMaxSkew"),
             (draft.balancer.map(|(_, span)| span), "ProxyBeaconBalancer"),
+            (draft.allow_span, "ProxyBeaconAllow"),
         ],
         "announces itself",
     );
