@@ -167,11 +167,7 @@ impl Resolved {
         span: crate::config::span::Span,
         server: ServerNo,
     ) -> BalancerNo {
-        if params.sticky.is_none()
-            && let Some(cookie) = &params.sticky_cookie
-        {
-            params.sticky = Some((cookie.clone(), String::new()));
-        }
+        params.sticky = params.sticky.take().or_else(|| derived(&params));
         let no = BalancerNo(u16::try_from(self.balancers.len()).unwrap_or(u16::MAX));
         self.balancers.push(Balancer {
             no,
@@ -204,6 +200,15 @@ impl Resolved {
                     b.name
                 ));
             }
+            // RFC 6265 4.1.1: what ends a cookie's value, or what clients do not send back.
+            if let Some(separator) = b.params.sticky_separator
+                && (!separator.is_ascii_graphic() || b"\",;\\".contains(&separator))
+            {
+                build.complain(format!(
+                    "stickysessionsep={} can't stand in the cookie of stickycookie={own}: take a letter, a digit or one of . - _ : !, or Off",
+                    separator.escape_ascii()
+                ));
+            }
             let nameless = |no: &&WorkerNo| self.workers[no.index()].params.route.is_empty();
             if let Some(no) = b.members.iter().find(nameless) {
                 build.warn(format!(
@@ -224,6 +229,12 @@ impl Resolved {
     }
 }
 
+/// The sticky name that `stickycookie` alone stands for.
+fn derived(params: &BalancerParams) -> Option<(String, String)> {
+    let cookie = params.sticky_cookie.clone()?;
+    Some((cookie, String::new()))
+}
+
 /// The main server's parameters with what the virtual host states.
 fn overridden(base: &BalancerParams, own: &BalancerDraft) -> BalancerParams {
     let mut out = base.clone();
@@ -232,7 +243,13 @@ fn overridden(base: &BalancerParams, own: &BalancerDraft) -> BalancerParams {
         match key.as_str() {
             "lbmethod" => out.lbmethod = p.lbmethod.clone(),
             "retrybudget" => out.retry_budget = p.retry_budget,
-            "stickycookie" => out.sticky_cookie = p.sticky_cookie.clone(),
+            "stickycookie" => {
+                // A name that was made of the main server's cookie goes with it.
+                if base.sticky == derived(base) {
+                    out.sticky = derived(p);
+                }
+                out.sticky_cookie = p.sticky_cookie.clone();
+            }
             "hashkey" => out.hash_key = p.hash_key.clone(),
             "stickysession" => out.sticky = p.sticky.clone(),
             "stickysessionsep" => out.sticky_separator = p.sticky_separator,
