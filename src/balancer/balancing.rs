@@ -564,8 +564,14 @@ impl Balancing {
         }
     }
 
-    /// A member took so long to answer, or gave no answer for so long: for `lbmethod=byleasttime`.
-    pub fn answered_after(&self, balancer: BalancerNo, worker: WorkerNo, took: Duration) {
+    /// A member took so long to answer, well or by a failure: for `lbmethod=byleasttime`.
+    pub fn answered_after(
+        &self,
+        balancer: BalancerNo,
+        worker: WorkerNo,
+        took: Duration,
+        well: bool,
+    ) {
         let local = self.balancers.get(balancer.index());
         if !local.is_some_and(|l| l.method.get().needs_latency()) {
             return;
@@ -574,6 +580,10 @@ impl Balancing {
             let now = clock::now();
             let (average, at) = self.board.latency(row);
             let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            let took = match well {
+                true => took,
+                false => least_time::failure(average, took),
+            };
             let average = least_time::updated(average, now.since(at), took);
             self.board.set_latency(row, average, now);
         }
@@ -607,6 +617,30 @@ impl Balancing {
             self.board.count_try(local.row, now, true);
         }
         may
+    }
+
+    /// When every member that may be used is in error and `forcerecovery` is Off: after how long the
+    /// first of them is tried again.
+    pub fn next_try(&self, balancer: BalancerNo) -> Option<Duration> {
+        let local = self.balancers.get(balancer.index())?;
+        if self.params(balancer).force_recovery {
+            return None;
+        }
+        let now = clock::now();
+        let list = self.list(local);
+        let members = list.rows.iter().map(|&row| self.board.member(row));
+        let mut waits = Vec::new();
+        for m in members {
+            if status::usable(m.status) && m.status & status::DRAIN == 0 {
+                return None;
+            }
+            let only = m.status & (status::ERROR | status::DRAIN) == status::ERROR
+                && status::usable(m.status & !status::ERROR);
+            if only {
+                waits.push((m.error_time + m.retry).since(now));
+            }
+        }
+        waits.into_iter().min()
     }
 
     /// How many further tries a request has: `maxattempts`, else members − 1.

@@ -12,6 +12,12 @@ use super::select::Member;
 /// tried again.
 const HALF_LIFE: Duration = Duration::from_secs(5);
 
+/// A failure counts as an answer after this time at least (ns) ...
+const FAILURE: u64 = 100_000_000;
+
+/// ... and for no more than this, by the doubling alone.
+const MOST: u64 = 60_000_000_000;
+
 /// What is left of `average` (ns) after a time without answers.
 pub(super) fn decayed(average: u64, since: Duration) -> u64 {
     let half = HALF_LIFE.as_nanos();
@@ -33,6 +39,12 @@ pub(super) fn updated(average: u64, since: Duration, answer: u64) -> u64 {
     let weight = u128::from((1024 - decayed(1024, since)).max(128));
     let sum = u128::from(average) * (1024 - weight) + u128::from(answer) * weight;
     u64::try_from(sum / 1024).unwrap_or(u64::MAX).max(1)
+}
+
+/// What a failure counts as, when it came after `took`: errors are often fast, and must not draw all
+/// requests to the member that makes them. It doubles with each, to a minute.
+pub(super) fn failure(average: u64, took: u64) -> u64 {
+    took.max(average.saturating_mul(2).min(MOST)).max(FAILURE)
 }
 
 /// The better of two of the compared members.
@@ -126,6 +138,10 @@ mod tests {
         assert_eq!(updated(800, s(0), 1600), 900);
         assert_eq!(updated(800, s(5), 1600), 1200);
         assert_eq!(updated(u64::MAX, s(0), u64::MAX), u64::MAX);
+        assert_eq!(failure(0, 5), 100 * MS);
+        assert_eq!(failure(80 * MS, MS), 160 * MS);
+        assert_eq!(failure(u64::MAX, MS), 60_000 * MS);
+        assert_eq!(failure(0, 300 * MS), 300 * MS);
         let mut average = 100;
         (0..60).for_each(|_| average = updated(average, s(0), 500));
         assert!((480..=500).contains(&average), "{average}");

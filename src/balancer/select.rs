@@ -267,11 +267,12 @@ pub fn charge(members: &mut [Member], chosen: usize) {
 }
 
 /// Forced recovery (spec: balancer 9.4): true when there are members that only an error keeps from
-/// being used, and none of them may be tried now.
+/// being used, and none of them may be tried now. A member that drains serves its own sessions only,
+/// so it does not count.
 pub fn all_in_error(members: &[Member]) -> bool {
     let mut some = false;
     for m in members {
-        if status::usable(m.status & !status::ERROR) {
+        if status::usable(m.status & !status::ERROR) && !m.has(status::DRAIN) {
             if !m.has(status::ERROR) || m.offer == Offer::Probe {
                 return false;
             }

@@ -54,6 +54,11 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// The backend has no whole request, so it can't have acted on it.
+    pub fn unread(&self) -> bool {
+        self.written == 0 || self.incomplete
+    }
+
     /// A place without a connection: the caller's mistake.
     fn unconnected() -> Failure {
         let kind = Kind::Status(500);

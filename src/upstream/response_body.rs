@@ -57,9 +57,10 @@ pub struct ResponseBody {
     timer: Option<Timer>,
     /// A request whose answer came before it was sent whole.
     upload: Option<Upload>,
+    /// Not yet counted.
     read: u64,
+    /// Not yet counted.
     sent: u64,
-    reported: bool,
     /// `length` may be told: the backend's framing said it.
     counted: bool,
     tally: Tally,
@@ -109,7 +110,6 @@ impl ResponseBody {
             upload: None,
             read: 0,
             sent: 0,
-            reported: false,
             counted: matches!(framing, Framing::None | Framing::Length(_)),
             tally,
         }
@@ -129,7 +129,9 @@ impl ResponseBody {
 
     /// Takes in what has arrived with the head.
     pub fn start(&mut self) -> Result<(), Fault> {
-        self.decode()
+        self.decode()?;
+        self.report();
+        Ok(())
     }
 
     /// Nothing is to come and nothing is there.
@@ -174,17 +176,19 @@ impl ResponseBody {
         {
             lease.give_back();
         }
-        if let Some(upload) = self.upload.take() {
-            self.sent = upload.sending.written() - upload.begun;
-        }
         self.report();
+        self.upload = None;
     }
 
+    /// Counts what has moved since the last time.
     fn report(&mut self) {
-        if !std::mem::replace(&mut self.reported, true) {
-            self.tally.read(self.read);
-            self.tally.sent(self.sent);
+        if let Some(upload) = &mut self.upload {
+            let written = upload.sending.written();
+            self.sent += written - upload.begun;
+            upload.begun = written;
         }
+        self.tally.read(std::mem::take(&mut self.read));
+        self.tally.sent(std::mem::take(&mut self.sent));
     }
 
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
@@ -197,7 +201,7 @@ impl ResponseBody {
             let rest = Some(&mut *upload.rest);
             if let Poll::Ready(Err(_)) = upload.sending.poll_send(cx, &connection.stream, rest) {
                 // The answer decides; what it says is passed on as far as it comes.
-                self.sent = upload.sending.written() - upload.begun;
+                self.sent += upload.sending.written() - upload.begun;
                 self.upload = None;
             }
         }
@@ -213,7 +217,9 @@ impl ResponseBody {
             }
             Poll::Ready(Ok(_)) => {
                 self.timer = None;
-                Poll::Ready(self.decode())
+                let decoded = self.decode();
+                self.report();
+                Poll::Ready(decoded)
             }
             Poll::Ready(Err(e)) => Poll::Ready(Err(cut(
                 "the connection to the backend broke in the middle of its answer",
@@ -295,7 +301,7 @@ impl Source for ResponseBody {
         };
         *left = left.saturating_sub(n);
         let whole = *left == 0;
-        self.read += n;
+        self.tally.read(n);
         if n > 0 {
             self.timer = None;
         }

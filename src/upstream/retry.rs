@@ -12,8 +12,10 @@ pub struct Attempt<'a> {
     pub method: &'a Method,
     /// Nothing of the body beyond what is kept was taken from the client.
     pub repeatable: bool,
-    /// It was repeated on a fresh connection before.
+    /// A backend may have acted on it already, and it was sent again: that is done once.
     pub repeated: bool,
+    /// The connection was made for this try because a kept one had been closed.
+    pub renewed: bool,
     /// Another member of a balancer could have it.
     pub balanced: bool,
 }
@@ -23,25 +25,34 @@ pub struct Attempt<'a> {
 /// - On a reused connection the backend may have closed it before the request came: it goes to a
 ///   fresh one when the method is idempotent (RFC 9110 9.2.2), or nothing was written, or nothing of
 ///   its body was, since the backend has then no whole request to act on.
-/// - On a fresh one an idempotent request may go to another member.
-/// - An unanswered `ping` means that the body was never sent: anybody may have it.
+/// - On a fresh one an idempotent request may go to another member, any other only when nothing of
+///   it was written.
+/// - What a backend may have acted on is sent again once, wherever: a request that ends backends
+///   must not meet them one after the other.
+/// - An unanswered `ping` means that the body was never sent: a fresh connection may have it, then
+///   anybody.
 /// - Never after a byte of an answer, never after a time-out, never for the client's faults.
 pub fn judge(failure: &Failure, attempt: &Attempt<'_>) -> Retry {
     if failure.fault.origin != Origin::Upstream || failure.answered || !attempt.repeatable {
         return Retry::No;
     }
+    let renewable = failure.reused && !attempt.renewed;
     if failure.unanswered_ping {
-        return Retry::Elsewhere;
+        return match renewable {
+            true => Retry::Fresh,
+            false => Retry::Elsewhere,
+        };
     }
     if !matches!(failure.fault.kind, Kind::Eof | Kind::Broken) {
         return Retry::No;
     }
-    let unread = failure.written == 0 || failure.incomplete;
-    let safe = attempt.method.is_idempotent() || unread;
-    match (safe, failure.reused && !attempt.repeated) {
-        (true, true) => Retry::Fresh,
-        (true, false) if attempt.balanced => Retry::Elsewhere,
-        _ => Retry::No,
+    let safe = attempt.method.is_idempotent() && !attempt.repeated;
+    if renewable && (safe || failure.unread()) {
+        return Retry::Fresh;
+    }
+    match attempt.balanced && (safe || failure.written == 0) {
+        true => Retry::Elsewhere,
+        false => Retry::No,
     }
 }
 
@@ -66,6 +77,7 @@ mod tests {
             method,
             repeatable: true,
             repeated: false,
+            renewed: false,
             balanced: false,
         }
     }
@@ -89,6 +101,7 @@ mod tests {
                 &stale,
                 &Attempt {
                     repeated: true,
+                    renewed: true,
                     ..get
                 }
             ),
@@ -123,10 +136,41 @@ mod tests {
     }
 
     #[test]
+    fn what_may_have_been_acted_on_is_sent_again_once() {
+        let again = Attempt {
+            repeated: true,
+            balanced: true,
+            ..attempt(&Method::Get)
+        };
+        assert_eq!(
+            judge(&failure(Kind::Eof, true, 100, false), &again),
+            Retry::No
+        );
+        assert_eq!(
+            judge(&failure(Kind::Eof, false, 100, false), &again),
+            Retry::No
+        );
+        let unwritten = failure(Kind::Broken, true, 0, false);
+        assert_eq!(judge(&unwritten, &again), Retry::Fresh);
+        let renewed = Attempt {
+            renewed: true,
+            ..again
+        };
+        assert_eq!(judge(&unwritten, &renewed), Retry::Elsewhere);
+    }
+
+    #[test]
     fn a_request_without_its_body_was_not_acted_on() {
         let mut stale = failure(Kind::Eof, true, 100, false);
         stale.incomplete = true;
         assert_eq!(judge(&stale, &attempt(&Method::Post)), Retry::Fresh);
+        // On a fresh one a backend has read it: no other sees its head.
+        stale.reused = false;
+        let post = Attempt {
+            balanced: true,
+            ..attempt(&Method::Post)
+        };
+        assert_eq!(judge(&stale, &post), Retry::No);
     }
 
     #[test]
@@ -134,5 +178,13 @@ mod tests {
         let mut silent = failure(Kind::Timeout, false, 200, false);
         silent.unanswered_ping = true;
         assert_eq!(judge(&silent, &attempt(&Method::Post)), Retry::Elsewhere);
+        // A kept connection may be dead without a sign: that says nothing about the backend yet.
+        silent.reused = true;
+        assert_eq!(judge(&silent, &attempt(&Method::Post)), Retry::Fresh);
+        let renewed = Attempt {
+            renewed: true,
+            ..attempt(&Method::Post)
+        };
+        assert_eq!(judge(&silent, &renewed), Retry::Elsewhere);
     }
 }

@@ -74,10 +74,10 @@ impl Stage<'_> {
         }
         let wishes = Wishes::of(&self.req.env);
         let mut fresh = wishes.initial_fresh && self.req.served == 0;
-        let mut repeated = false;
+        let mut renewed = false;
         loop {
             // What cannot be repeated is not sent on a connection that is closed already.
-            let peek = !self.req.head.method.is_idempotent();
+            let peek = self.repeated || !self.req.head.method.is_idempotent();
             let lease = match way.worker.reslist.try_acquire(fresh, peek) {
                 Some(lease) if lease.connection.is_some() => lease,
                 // Boxed: rare, and large beside the rest of a request's state.
@@ -101,14 +101,17 @@ impl Stage<'_> {
             let attempt = Attempt {
                 method: &self.req.head.method,
                 repeatable: self.sending.repeatable(),
-                repeated,
+                repeated: self.repeated,
+                renewed,
                 balanced: way.balanced,
             };
-            match judge(&failure, &attempt) {
+            let retry = judge(&failure, &attempt);
+            self.repeated |= retry != Retry::No && !failure.unread() && !failure.unanswered_ping;
+            match retry {
                 Retry::Fresh => {
                     let text = "a kept connection was closed by the backend; the request is repeated on a fresh one";
                     self.say(7, "proxy_http", failure.fault.os, text);
-                    (fresh, repeated) = (true, true);
+                    (fresh, renewed) = (true, true);
                 }
                 retry => return Err(self.failed(way, failure, retry)),
             }
@@ -123,6 +126,7 @@ impl Stage<'_> {
         fresh: bool,
         peek: bool,
     ) -> Result<Lease, Failed> {
+        let waits = place.is_none();
         let place = match place {
             Some(place) => Ok(place),
             None => way.worker.reslist.acquire(fresh, peek).await,
@@ -135,6 +139,21 @@ impl Stage<'_> {
         })?;
         if lease.connection.is_some() {
             return Ok(lease);
+        }
+        // Those in front of this request may have found out that the member is dead: it must not
+        // do so once more, in its turn.
+        if waits
+            && way.balanced
+            && let Some(settings) = way.settings
+            && !self.proxy.balancing.usable(settings.no)
+        {
+            let text = format!(
+                "{}: not usable any more after a wait for a connection",
+                way.name()
+            );
+            self.say(7, "proxy", None, &text);
+            let fault = Fault::new(Origin::Own, Phase::Choosing, Kind::Refused, text);
+            return Err(Failed::innocent(fault.with_retry(Retry::Elsewhere)));
         }
         match self.connect(way).await {
             Ok(connection) => {

@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::target::Url;
 use crate::balancer::sticky::{self, Session};
 use crate::balancer::{Asked, Choice, NoMember, hash};
-use crate::clock;
+use crate::clock::{self, Mono};
 use crate::config::settings::{HashKey, Worker};
 use crate::fault::{Fault, Kind, Origin, Phase, Retry};
 use crate::ids::{BalancerNo, WorkerNo};
@@ -25,6 +25,8 @@ struct Trouble {
     skip: Vec<WorkerNo>,
     /// The last try's failure.
     last: Option<Fault>,
+    /// The session's own member is usable: the session is not moved.
+    session_stays: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -51,8 +53,16 @@ impl<'a> Stage<'a> {
                 }
                 chosen => chosen,
             };
+            // The session's member is well, it only broke off this request: the session stays there.
+            let stays = trouble.as_ref().is_some_and(|t| t.session_stays);
+            let by_route = chosen
+                .as_ref()
+                .is_ok_and(|c| c.by_route && !c.route_changed);
             let (member, probe, moved) = match chosen {
-                Ok(choice) => self.chosen(no, choice, session.as_deref()),
+                Ok(mut choice) => {
+                    choice.route_changed &= !stays;
+                    self.chosen(no, choice, session.as_deref())
+                }
                 Err(why) => return Err(self.no_member(no, why, trouble.and_then(|t| t.last))),
             };
             let began = clock::now();
@@ -61,8 +71,7 @@ impl<'a> Stage<'a> {
                     if moved {
                         self.set_cookie(no, member, &mut answer);
                     }
-                    let took = clock::now().since(began);
-                    proxy.balancing.answered_after(no, member.no, took);
+                    self.answered(no, member, began, answer.head.status < 500);
                     if probe {
                         proxy.balancing.mark_connected(member.no);
                     }
@@ -71,9 +80,16 @@ impl<'a> Stage<'a> {
                 }
                 Err(failed) => failed,
             };
-            if failed.fault.kind == Kind::Timeout {
-                let took = clock::now().since(began);
-                proxy.balancing.answered_after(no, member.no, took);
+            if failed.fault.origin == Origin::Upstream && !failed.blames {
+                // An answer that ProxyErrorOverride replaces, or a broken exchange.
+                let status = match failed.fault.kind {
+                    Kind::Status(status) => Some(status),
+                    _ => None,
+                };
+                self.answered(no, member, began, status.is_some_and(|s| s < 500));
+                if probe && status.is_some() {
+                    proxy.balancing.mark_connected(member.no);
+                }
             }
             self.blame(no, member, &failed);
             // One that ignores errors stays usable, so httpd never goes on from it.
@@ -89,7 +105,7 @@ impl<'a> Stage<'a> {
                     "{name}: no further try, since {} in a hundred requests were ones already (retrybudget)",
                     proxy.balancing.params(no).retry_budget
                 );
-                self.say(6, "proxy_balancer", None, &text);
+                self.say(4, "proxy_balancer", None, &text);
                 self.judge_failure(no, member, &failed.fault);
                 return Err(failed.fault);
             }
@@ -98,6 +114,7 @@ impl<'a> Stage<'a> {
             let trouble = trouble.get_or_insert_default();
             if proxy.balancing.usable(member.no) {
                 trouble.skip.push(member.no);
+                trouble.session_stays |= by_route;
             }
             trouble.last = Some(failed.fault);
         }
@@ -136,6 +153,17 @@ impl<'a> Stage<'a> {
             }
         }
         Err(why)
+    }
+
+    /// For methods that look at the time to an answer; how long the client took over its body says
+    /// nothing of the member.
+    fn answered(&self, no: BalancerNo, member: &Worker, began: Mono, well: bool) {
+        if self.sending.is_whole() {
+            let took = clock::now().since(began);
+            self.proxy
+                .balancing
+                .answered_after(no, member.no, took, well);
+        }
     }
 
     /// Takes the choice in: busy, variables. Gives the member, whether this try is a probe, and
@@ -285,6 +313,10 @@ impl<'a> Stage<'a> {
 
     /// `failontimeout`, and `failonstatus` for answers of our own.
     fn judge_failure(&self, no: BalancerNo, member: &Worker, fault: &Fault) {
+        // A client's fault never marks a member.
+        if fault.origin == Origin::Client {
+            return;
+        }
         if fault.kind == Kind::Timeout && self.proxy.balancing.fail_on_timeout(member.no) {
             let text = format!(
                 "AH02460: {}: Forcing worker ({}) into error state due to timeout and 'failontimeout' parameter being set",
@@ -297,25 +329,29 @@ impl<'a> Stage<'a> {
             Kind::Status(status) | Kind::Malformed(status) => status,
             Kind::Eof | Kind::Broken | Kind::BadBody | Kind::Resolve => 502,
             Kind::Timeout => 504,
-            Kind::Refused | Kind::PoolFull => 503,
+            // A full pool is ours, and says nothing about the member.
+            Kind::Refused => 503,
             _ => return,
         };
-        // A client's fault never marks a member.
-        if fault.origin != Origin::Client {
-            self.judge_status(no, member, status);
-        }
+        self.judge_status(no, member, status);
     }
 }
 
 impl Stage<'_> {
     /// Nobody is left. What the last member did says more than that, when there was one.
-    fn no_member(&self, no: BalancerNo, why: NoMember, last: Option<Fault>) -> Fault {
+    fn no_member(&mut self, no: BalancerNo, why: NoMember, last: Option<Fault>) -> Fault {
         let name = &self.room.settings.balancer(no).name;
         let text = match why {
             NoMember::Nofailover => {
                 format!("AH01167: {name}: All workers are in error state for route")
             }
             NoMember::AllInError => {
+                // Where the next request does not try them anyhow, it is known when one does.
+                if let Some(wait) = self.proxy.balancing.next_try(no) {
+                    let seconds = wait.as_secs() + 1;
+                    let fields = &mut self.req.error_fields;
+                    fields.set("Retry-After", seconds.to_string().as_bytes());
+                }
                 format!("AH01170: {name}: All workers are in error state")
             }
             NoMember::Empty => format!("AH01171: {name}: No workers in balancer"),

@@ -110,6 +110,7 @@ impl Proxy {
             tally: Tally::none(),
             max_forwards,
             relay_expect,
+            repeated: false,
         };
         let answer = stage.run(&target.url).await;
         let head = std::mem::take(&mut stage.sending.head);

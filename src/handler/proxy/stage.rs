@@ -36,6 +36,8 @@ pub struct Stage<'a> {
     pub max_forwards: Option<u64>,
     /// The client waits for a 100, and the backend is to give it.
     pub relay_expect: bool,
+    /// A backend that broke off may have acted on the request, and it was sent again.
+    pub repeated: bool,
 }
 
 /// Variables and notes are made only where the configuration has a place that shows them: most
