@@ -3,6 +3,7 @@
 //! Per-server values are resolved here (defaults and inheritance applied). Values that sections
 //! may change stand in [`Layer`]s, merged per request and memoised by `request`.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -572,6 +573,18 @@ pub enum HashKey {
     Cookie(String),
     /// The path as it is sent to the member, without parameters of the query.
     Path,
+}
+
+/// As it is written.
+impl fmt::Display for HashKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HashKey::Client => f.write_str("client"),
+            HashKey::Header(name) => write!(f, "header:{name}"),
+            HashKey::Cookie(name) => write!(f, "cookie:{name}"),
+            HashKey::Path => f.write_str("path"),
+        }
+    }
 }
 
 impl Default for BalancerParams {

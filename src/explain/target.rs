@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::config::settings::{Balancer, HashKey, Server, Settings, Worker};
+use crate::config::settings::{Balancer, Server, Settings, Worker};
 use crate::handler::proxy::lookup::Workers;
 use crate::handler::proxy::spelling;
 use crate::handler::proxy::target::{Url, write_target};
@@ -177,12 +177,7 @@ fn balancer_parameters(b: &Balancer) -> String {
     let p = &b.params;
     let mut out = vec![format!("lbmethod={}", p.lbmethod)];
     if p.lbmethod == "byhash" {
-        out.push(match &p.hash_key {
-            HashKey::Client => "hashkey=client".into(),
-            HashKey::Path => "hashkey=path".into(),
-            HashKey::Header(name) => format!("hashkey=header:{name}"),
-            HashKey::Cookie(name) => format!("hashkey=cookie:{name}"),
-        });
+        out.push(format!("hashkey={}", p.hash_key));
     }
     if let Some((cookie, parameter)) = &p.sticky {
         out.push(format!("stickysession={cookie}|{parameter}"));

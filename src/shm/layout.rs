@@ -10,7 +10,7 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 6
+//!    8  u32  layout version, 8
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
@@ -61,6 +61,7 @@
 //!  744  u64  digest of the configured lbmethod · 752 of the sticky names · 760 of the nonce; 0 a random one
 //!  768  10 × u64  the last seconds (the clock's second modulo 10): the second's low 24 bits above bit 40, requests
 //!            above bit 20, further tries below
+//!  848  u32  retrybudget in hundredths · 856 text 80 hashkey · 936 text 64 stickycookie
 //!
 //! WORKER SLOT, 1600 bytes, W of them
 //!    0  u32  status bits: 1 Init 2 Ign 4 Drn 8 Gen 10 Shut 20 Dis 40 Stop 80 Err 100 Stby 200 Free 400 HcFl
@@ -122,7 +123,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 

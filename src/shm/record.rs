@@ -244,8 +244,16 @@ record!(
         760 conf_nonce: AtomicU64,
         /// Requests and further tries of the last seconds, see `layout`.
         768 tries: [AtomicU64; layout::TRY_SECONDS],
+        /// `retrybudget`
+        848 retry_budget: AtomicU32,
         /// Space.
-        848 pad2: Pad<44>,
+        852 pad2: Pad<1>,
+        /// `hashkey`
+        856 hash_key: Text<10>,
+        /// `stickycookie`
+        936 own_cookie: Text<8>,
+        /// Space.
+        1000 pad3: Pad<6>,
     }
 );
 

@@ -40,6 +40,9 @@ pub(super) fn write_balancer(
     slot.seq.write(|| {
         slot.name.set(b.name.as_bytes());
         slot.server.set(server.as_bytes());
+        slot.hash_key.set(p.hash_key.to_string().as_bytes());
+        let own = p.sticky_cookie.as_deref().unwrap_or_default();
+        slot.own_cookie.set(own.as_bytes());
         if new_method {
             slot.lbmethod.set(p.lbmethod.as_bytes());
         }
@@ -77,6 +80,7 @@ pub(super) fn write_balancer(
     slot.separator
         .store(p.sticky_separator.map_or(256, u32::from), Relaxed);
     slot.growth.store(u32::from(p.growth), Relaxed);
+    slot.retry_budget.store(p.retry_budget.into(), Relaxed);
     let timeout = millis(p.timeout);
     if changed(&slot.conf_timeout_ms, timeout) {
         slot.timeout_ms.store(timeout, Relaxed);

@@ -175,6 +175,12 @@ pub struct BalancerInfo {
     pub force_recovery: bool,
     /// `scolonpathdelim`.
     pub scolon_path_delim: bool,
+    /// `hashkey`, as it is written.
+    pub hash_key: String,
+    /// `retrybudget`, in hundredths.
+    pub retry_budget: u32,
+    /// `stickycookie`; empty: none is set.
+    pub own_cookie: String,
     /// `timeout` in ms.
     pub timeout_ms: u64,
     /// `maxattempts` in force.
@@ -279,6 +285,8 @@ pub struct WorkerInfo {
     pub error_time: Mono,
     /// `retry` in ms.
     pub retry_ms: u64,
+    /// `slowstart` in ms.
+    pub slow_start_ms: u64,
     /// Its health checks, where there are any.
     pub health: Option<HealthInfo>,
     /// Added at run time.
@@ -458,6 +466,9 @@ fn balancer(row: usize, slot: &BalancerSlot) -> BalancerInfo {
         no_failover: flags & FLAG_NO_FAILOVER != 0,
         force_recovery: flags & FLAG_FORCE_RECOVERY != 0,
         scolon_path_delim: flags & FLAG_SCOLON != 0,
+        hash_key: slot.hash_key.string(),
+        retry_budget: slot.retry_budget.load(Relaxed),
+        own_cookie: slot.own_cookie.string(),
         timeout_ms: slot.timeout_ms.load(Relaxed),
         max_attempts: 0,
         max_attempts_set: (flags & FLAG_MAX_ATTEMPTS != 0).then(|| slot.max_attempts.load(Relaxed)),
@@ -530,6 +541,7 @@ fn worker(table: &Table, live: &[usize], row: usize, slot: &WorkerSlot) -> Worke
         retries: slot.retries.load(Relaxed),
         error_time: Mono(slot.error_time.load(Relaxed)),
         retry_ms: slot.retry_ms.load(Relaxed),
+        slow_start_ms: slot.slow_start_ms.load(Relaxed),
         health: table.health(row).and_then(|h| health::info(slot, h)),
         grown: slot.grown.load(Relaxed) != 0,
         errors: slot.errors.load(Relaxed),

@@ -143,3 +143,105 @@ fn an_open_manager_is_warned_of() {
     let out = s.muster(&["-t"]);
     assert!(!String::from_utf8_lossy(&out.stderr).contains("without Require"));
 }
+
+/// Beside httpd's columns, and only where it is there.
+#[test]
+fn what_httpd_does_not_have_is_shown_in_all_forms() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let more = "lbmethod=byhash hashkey=header:X-Key retrybudget=35 stickycookie=SRV";
+    let text = conf(a.port, b.port, &more)
+        .replacen(
+            &format!("{}\n", a.port),
+            &format!("{} route=a slowstart=1500ms\n", a.port),
+            1,
+        )
+        .replacen(
+            &format!("{}\n", b.port),
+            &format!("{} route=b\n", b.port),
+            1,
+        );
+    let s = Site {
+        server: Server::start(&text),
+        a,
+        b,
+    };
+    let page = s.ask("GET", "/bm", "", "").text();
+    for part in [
+        "Further tries: at most 35% of all tries",
+        "Hash key: header:X-Key",
+        "Route cookie set here: SRV",
+        "<th>From</th>",
+        "<th>Slow Start</th><th>Last 5 min</th>",
+        "1.5 s",
+        "Further tries: at most 20% of all tries",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let xml = s.ask("GET", "/bm?xml=1", "", "").text();
+    for part in [
+        "<httpd:retrybudget>35</httpd:retrybudget>",
+        "<httpd:hashkey>header:X-Key</httpd:hashkey>",
+        "<httpd:stickycookie>SRV</httpd:stickycookie>",
+        "<httpd:slowstart>1500</httpd:slowstart>",
+    ] {
+        assert_eq!(xml.matches(part).count(), 1, "{part}: {xml}");
+    }
+    let page: Value = serde_json::from_str(&s.ask("GET", "/bm?json", "", "").text()).unwrap();
+    let first = &page["balancers"][0];
+    assert_eq!(first["retrybudget"], 35);
+    assert_eq!(
+        (&first["hashkey"], &first["stickycookie"]),
+        (&"header:X-Key".into(), &"SRV".into())
+    );
+    assert_eq!(first["members"][0]["slowstart"], 1.5);
+    let out = s.server.muster(&["scoreboard"]);
+    let shown = String::from_utf8(out.stdout).unwrap();
+    for part in [
+        "key header:X-Key",
+        "sets cookie SRV",
+        "of all tries 35%",
+        "slow start 1.5s",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let out = s.server.muster(&["scoreboard", "--json"]);
+    let table: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let first = &table["balancers"][0];
+    assert_eq!(
+        (&first["retrybudget"], &first["hashkey"]),
+        (&35.into(), &"header:X-Key".into())
+    );
+    assert_eq!(first["members"][0]["slowstart_ms"], 1500);
+}
+
+#[test]
+fn each_member_has_a_picture_of_its_requests_and_errors() {
+    let a = Backend::start("a");
+    let b = Backend::start("b");
+    let text = conf(a.port, b.port, "");
+    let text = text.replacen(&format!(":{}\n", b.port), ":1\n", 1);
+    let s = Site {
+        server: Server::start(&text),
+        a,
+        b,
+    };
+    assert_eq!(s.names(4), "aaaa");
+    let page = s.ask("GET", "/bm", "", "").text();
+    let rows: Vec<_> = page.split("data-l=\"Worker URL\"").skip(1).collect();
+    let title = |row: &str| {
+        row.split("<title>")
+            .nth(1)
+            .unwrap()
+            .split(" in the last")
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(title(rows[0]), "4 requests and 0 errors");
+    assert!(
+        title(rows[1]).ends_with(" requests and 1 errors"),
+        "{}",
+        title(rows[1])
+    );
+    assert!(rows[1].contains("class=\"err\""));
+}

@@ -1,6 +1,7 @@
 //! The page for people: httpd's texts in httpd's order, without scripts.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::facts::{Facts, Member, Shown};
 use super::fields;
@@ -145,6 +146,7 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
     cell(out, "Path", "", &esc(&b.path));
     cell(out, "Active", "", "Yes");
     out.push_str("</tr>\n</tbody></table></div>\n");
+    more(out, b);
 
     out.push_str("<div class=\"scroll\"><table class=\"cards\">\n");
     let mut columns = vec![
@@ -170,15 +172,38 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
             "HC Expr",
         ]);
     }
+    let slow = b.members.iter().any(|m| m.info.slow_start_ms > 0);
+    if slow {
+        columns.push("Slow Start");
+    }
     columns.push("Last 5 min");
     heads(out, &columns);
     for m in &b.members {
-        member(out, f, b, m);
+        member(out, f, b, m, slow);
     }
     out.push_str("</tbody></table></div>\n");
 }
 
-fn member(out: &mut String, f: &Facts, b: &Shown, member: &Member) {
+/// What httpd's balancers do not have.
+fn more(out: &mut String, b: &Shown) {
+    let i = &b.info;
+    let mut line = |name: &str, text: &str| {
+        let _ = write!(out, "<dl><dt>{name}: {}</dt></dl>", esc(text));
+    };
+    let budget = match i.retry_budget {
+        100 => "unbounded".to_owned(),
+        n => format!("at most {n}% of all tries"),
+    };
+    line("Further tries", &budget);
+    if i.lbmethod == "byhash" {
+        line("Hash key", &i.hash_key);
+    }
+    if !i.own_cookie.is_empty() {
+        line("Route cookie set here", &i.own_cookie);
+    }
+}
+
+fn member(out: &mut String, f: &Facts, b: &Shown, member: &Member, slow: bool) {
     let m = &member.info;
     let selected = f.outcome.member.is_some_and(|r| r.0 == m.row);
     out.push_str(if selected {
@@ -230,6 +255,14 @@ fn member(out: &mut String, f: &Facts, b: &Shown, member: &Member) {
         cell(out, "Fails", "n", &format!("{} ({failed})", h.fails));
         cell(out, "HC uri", "", &esc(&h.uri));
         cell(out, "HC Expr", "", &esc(&h.expression));
+    }
+    if slow {
+        let time = Duration::from_millis(m.slow_start_ms);
+        let text = match m.slow_start_ms {
+            0 => String::new(),
+            _ => format!("{} s", fields::seconds(time)),
+        };
+        cell(out, "Slow Start", "n", &text);
     }
     cell(out, "Last 5 min", "", &picture::svg(&m.history));
     out.push_str("</tr>\n");

@@ -34,7 +34,7 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
         out,
         "\n{{\"name\":{},\"nonce\":{},\"lbmethod\":{},\"stickysession\":{},\"stickyparameter\":{},\
          \"nofailover\":{},\"scolonpathdelim\":{},\"forcerecovery\":{},\"timeout\":{},\"maxattempts\":{},\
-         \"path\":{},\"maxmembers\":{},\"usedmembers\":{},\"members\":[",
+         \"retrybudget\":{},\"hashkey\":{},\"stickycookie\":{},\"path\":{},\"maxmembers\":{},\"usedmembers\":{},\"members\":[",
         quoted(&i.name),
         quoted(&b.nonce),
         quoted(&i.lbmethod),
@@ -45,6 +45,9 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
         i.force_recovery,
         i.timeout_ms as f64 / 1000.0,
         i.max_attempts,
+        i.retry_budget,
+        quoted(&i.hash_key),
+        quoted(&i.own_cookie),
         quoted(&b.path),
         b.room,
         b.members.len(),
@@ -63,7 +66,7 @@ fn member(out: &mut String, f: &Facts, m: &WorkerInfo) {
         out,
         "\n{{\"name\":{},\"route\":{},\"redirect\":{},\"loadfactor\":{},\"lbset\":{},\"status\":{},\
          \"usable\":{},\"elected\":{},\"busy\":{},\"lbstatus\":{},\"sent\":{},\"received\":{},\
-         \"errors\":{},\"retries\":{},\"retry\":{},\"error_time\":{},\"added\":{}",
+         \"errors\":{},\"retries\":{},\"retry\":{},\"slowstart\":{},\"error_time\":{},\"added\":{}",
         quoted(&m.name),
         quoted(&m.route),
         quoted(&m.redirect),
@@ -79,6 +82,7 @@ fn member(out: &mut String, f: &Facts, m: &WorkerInfo) {
         m.errors,
         m.retries,
         m.retry_ms as f64 / 1000.0,
+        m.slow_start_ms as f64 / 1000.0,
         f.error_time(m).map_or("null".to_owned(), |t| t.to_string()),
         m.grown,
     );

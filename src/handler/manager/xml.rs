@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::facts::{Facts, Shown};
 use super::html::{esc, factor};
 use crate::codec::date;
-use crate::config::settings::Worker;
+use crate::config::settings::{BalancerParams, Worker};
 use crate::shm::{WorkerInfo, status};
 
 /// The document.
@@ -46,6 +46,16 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
     }
     e("maxmembers", &b.room.to_string());
     e("usedmembers", &b.members.len().to_string());
+    // What httpd does not have is told where it is not the default.
+    if i.retry_budget != u32::from(BalancerParams::default().retry_budget) {
+        e("retrybudget", &i.retry_budget.to_string());
+    }
+    if i.lbmethod == "byhash" {
+        e("hashkey", &i.hash_key);
+    }
+    if !i.own_cookie.is_empty() {
+        e("stickycookie", &i.own_cookie);
+    }
     out.push_str("      <httpd:workers>\n");
     for m in &b.members {
         worker(out, f, &m.info, &m.config);
@@ -109,6 +119,10 @@ fn worker(out: &mut String, f: &Facts, m: &WorkerInfo, w: &Worker) {
         e("hcfailcount", &s.failed.to_string());
         e("hcuri", &h.texts.uri);
         e("hcexpr", &h.texts.expression);
+    }
+    if m.slow_start_ms > 0 {
+        // In ms.
+        e("slowstart", &m.slow_start_ms.to_string());
     }
     if written("disablereuse") || written("enablereuse") {
         e("disablereuse", on(!p.reuse));

@@ -92,10 +92,14 @@ fn facts() -> Facts {
         retries: 0,
         error_time: Mono(0),
         retry_ms: 0,
+        slow_start_ms: 0,
         health: None,
     };
     let balancer = BalancerInfo {
         scolon_path_delim: false,
+        hash_key: "client".into(),
+        retry_budget: 20,
+        own_cookie: String::new(),
         row: 0,
         name: "balancer://c".into(),
         server: "main".into(),

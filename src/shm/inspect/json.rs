@@ -100,7 +100,10 @@ fn balancer(s: &Snapshot, b: &BalancerInfo) -> String {
         .flag("nofailover", b.no_failover)
         .flag("forcerecovery", b.force_recovery)
         .number("timeout_ms", b.timeout_ms)
-        .number("max_attempts", b.max_attempts);
+        .number("max_attempts", b.max_attempts)
+        .text("hashkey", &b.hash_key)
+        .number("retrybudget", b.retry_budget)
+        .text("stickycookie", &b.own_cookie);
     match b.lock_owner {
         Some(pid) => o.number("lock_owner", pid),
         None => o.null("lock_owner"),
@@ -138,7 +141,8 @@ fn worker(s: &Snapshot, w: &WorkerInfo) -> String {
         .number("sent", w.sent)
         .number("received", w.received)
         .number("retries", w.retries)
-        .number("retry_ms", w.retry_ms);
+        .number("retry_ms", w.retry_ms)
+        .number("slowstart_ms", w.slow_start_ms);
     if w.error_time == Mono(0) {
         o.null("error_age_ms");
     } else {

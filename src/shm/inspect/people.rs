@@ -191,11 +191,21 @@ fn balancer(out: &mut String, s: &Snapshot, b: &BalancerInfo) {
             let _ = write!(out, "|{}", printable(&b.sticky_param));
         }
     }
+    if b.lbmethod == "byhash" {
+        let _ = write!(out, "   key {}", printable(&b.hash_key));
+    }
+    if !b.own_cookie.is_empty() {
+        let _ = write!(out, "   sets cookie {}", printable(&b.own_cookie));
+    }
     let sum: i64 = b
         .members
         .iter()
         .fold(0, |sum, m| sum.wrapping_add(m.lbstatus));
-    let _ = write!(out, "   further tries {}   sum {sum}", b.max_attempts);
+    let _ = write!(
+        out,
+        "   further tries {}, of all tries {}%   sum {sum}",
+        b.max_attempts, b.retry_budget
+    );
     if let Some(pid) = b.lock_owner {
         let _ = write!(out, "   lock held by {pid}");
     }
@@ -207,6 +217,13 @@ fn balancer(out: &mut String, s: &Snapshot, b: &BalancerInfo) {
     }
     out.push('\n');
     members(out, s, &b.members, true);
+}
+
+fn slow_start(m: &WorkerInfo) -> String {
+    match m.slow_start_ms {
+        0 => String::new(),
+        ms => format!("slow start {}", span(Duration::from_millis(ms))),
+    }
 }
 
 /// How a member is checked, and how often that went wrong.
@@ -241,7 +258,11 @@ fn members(out: &mut String, s: &Snapshot, members: &[WorkerInfo], balanced: boo
                 m.busy.to_string(),
                 size(m.sent),
                 size(m.received),
-                [error(s, m), checks(m)].join("  ").trim().to_owned(),
+                [error(s, m), slow_start(m), checks(m)]
+                    .map(|t| if t.is_empty() { t } else { t + "  " })
+                    .concat()
+                    .trim_end()
+                    .to_owned(),
             ]);
             row
         })
