@@ -28,7 +28,7 @@ pub fn main(settings: Settings, url: &str) -> i32 {
     match explain(Rc::new(settings), url) {
         Ok(text) => stdout::print(&text),
         Err(text) => {
-            eprintln!("--explain {url}: {text}");
+            stdout::complain(&format!("--explain {url}: {text}"));
             1
         }
     }

@@ -359,7 +359,10 @@ impl Membership {
             me.change(index, |state| state.last_attempt = now);
             Err(why)
         };
-        let mut found: Vec<_> = self.joined_members().filter(|f| names(f, &url)).collect();
+        let mut found: Vec<_> = self
+            .joined_members()
+            .filter(|f| names(&f.name, &url))
+            .collect();
         if found.iter().any(|f| f.status & status::BEACON == 0) {
             return failed(self, Refusal::NotManaged);
         }
@@ -526,9 +529,8 @@ impl Membership {
 
 /// Whether this member is the backend of that canonical URL, also where somebody wrote its name in
 /// another way (`http://h/`).
-fn names(member: &Found, url: &str) -> bool {
-    member.name == url
-        || Origin::parse(member.name.as_bytes()).is_some_and(|own| own.as_str() == url)
+pub(super) fn names(member: &str, url: &str) -> bool {
+    member == url || Origin::parse(member.as_bytes()).is_some_and(|own| own.as_str() == url)
 }
 
 /// Whether a record serves nothing any more: its member is evicted or never was one, and a replay of

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::membership::is_idle;
+use super::membership::{is_idle, names};
 use crate::clock::{read_mono, read_wall};
 use crate::codec::beacon::{
     Announcement, Key, LONGEST, MacPolicy, Origin, Reach, Refusal, Verifier,
@@ -22,8 +22,8 @@ use crate::sys::{stdout, udp};
 
 const USAGE: &str = "usage: muster beacon check [DATAGRAM]           judge it (else standard input) as a receiver would
        muster beacon check --listen HOST:PORT    judge what comes in, until interrupted
-           with --secret-file FILE [--mac any] [--max-skew 30], or the configuration's first
-           receiver, whose leases are then looked at too
+           with --secret-file FILE [--mac hmac-sha256|siphash|any] [--max-skew 30], or the
+           configuration's first receiver, whose leases are then looked at too
        muster beacon secret FILE                 make a file with a random secret, mode 0600";
 
 /// Runs it with the words behind `beacon`. `load` reads the configuration, where it is needed.
@@ -133,7 +133,7 @@ fn check(
     let judge = Judge {
         verifier: Verifier {
             keys,
-            policy: policy.unwrap_or(MacPolicy::Any),
+            policy: policy.unwrap_or_default(),
             max_skew: i64::try_from(max_skew.as_micros()).unwrap_or(i64::MAX),
         },
         receiver,
@@ -165,7 +165,12 @@ fn check(
 }
 
 fn follow(judge: &Judge, host: &str, port: u16) -> Result<i32, String> {
-    let fail = |e: io::Error| format!("cannot listen on {host}:{port}: {e}");
+    let fail = |e: io::Error| match e.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "cannot listen on {host}:{port}: {e}; if a running muster has it, name another port and have backends announce there too"
+        ),
+        _ => format!("cannot listen on {host}:{port}: {e}"),
+    };
     let socket = UdpSocket::from(udp::bind(host, port).map_err(fail)?);
     socket.set_nonblocking(false).map_err(fail)?;
     let mut buffer = vec![0; LONGEST + 64];
@@ -263,7 +268,7 @@ impl Judge {
         let member = balancers
             .filter(|b| b.name == name)
             .flat_map(|b| &b.members)
-            .find(|m| m.name == url);
+            .find(|m| names(&m.name, url));
         match member {
             Some(m) if m.status & status::BEACON == 0 => Err((
                 Refusal::NotManaged,

@@ -9,17 +9,18 @@ pub fn print(text: &str) -> i32 {
         Ok(()) => 0,
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(e) => {
-            // With standard error closed there is nobody to tell.
-            let _ = writeln!(
-                io::stderr().lock(),
-                "muster: cannot write to standard output: {e}"
-            );
+            complain(&format!("muster: cannot write to standard output: {e}"));
             1
         }
     }
 }
 
-/// The same for what prints again and again until nobody reads any more.
+/// A line on standard error. When it is closed or full there is nobody to tell.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// As [`print`], for what prints again and again until nobody reads any more.
 ///
 /// # Errors
 /// Of the write.

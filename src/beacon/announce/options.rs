@@ -37,7 +37,8 @@ Tells proxies of a backend, so that it joins their balancer, and tells them when
   --interval TIME      how often it is announced [5]
   --route R            the member's route, as BalancerMember's
   --loadfactor N       the member's load factor, as BalancerMember's, 1 to 100
-  --mac siphash        what httpd's own mod_proxy_beacon understands [hmac-sha256]
+  --mac siphash        what httpd's own mod_proxy_beacon understands [hmac-sha256]; it knows no
+                       withdrawal: --drain as long as its ProxyBeaconTimeout takes its place
   --drain TIME         from the withdrawal until the command gets its signal [1]
 A TIME is digits and ms, s, mi or h; without a unit, seconds.
 

@@ -15,7 +15,7 @@ use super::secret::SecretFile;
 use crate::beacon::names;
 use crate::beacon::sender::open;
 use crate::clock::read_wall;
-use crate::codec::beacon::{Fields, Signer};
+use crate::codec::beacon::{Algorithm, Fields, Signer};
 use crate::config::beacon::HostPort;
 
 /// How often names are looked up again.
@@ -148,7 +148,13 @@ impl Wire {
         state.stopped |= last;
         let announced = std::mem::take(&mut state.announced);
         let told = announced && state.targets.iter().any(|t| !t.addresses.is_empty());
-        if told {
+        // httpd knows no withdrawal: it would take it for a renewal.
+        if told && self.options.algorithm == Algorithm::SipHash {
+            say(&format!(
+                "announcing {} no longer: httpd proxies use it until its lease ends",
+                self.options.origin
+            ));
+        } else if told {
             for _ in 0..REPEAT {
                 self.send(&mut state, true);
             }

@@ -69,6 +69,21 @@ fn a_name_that_hangs_delays_neither_other_proxies_nor_the_withdrawal() {
     drop(release);
 }
 
+/// httpd does not know `state=leaving` and would keep the member for a whole timeout more.
+#[test]
+fn httpd_is_sent_no_withdrawal() {
+    let (socket, port) = proxy();
+    let (mut options, _dir) = options(&[format!("127.0.0.1:{port}")]);
+    options.algorithm = Algorithm::SipHash;
+    let wire = Wire::new(options);
+    wire.announce();
+    assert!(wire.withdraw(true), "the command waits for the drain");
+    assert!(!text(&socket).contains("state="));
+    socket.set_nonblocking(true).unwrap();
+    let nothing = socket.recv(&mut [0; 2048]).unwrap_err();
+    assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+}
+
 #[test]
 fn a_look_up_that_fails_takes_no_address_away() {
     let (socket, port) = proxy();
