@@ -220,6 +220,14 @@ const REFUSED: &[&str] = &[
     "DocumentRoot /nowhere/at/all",
     "Port 80",
     "FancyIndexing On",
+    "<Proxy balancer://x>\nBalancerMember http://h loadfacter=2\n</Proxy>",
+    "<Proxy balancer://x>\nBalancerMember http://h loadfactor = 2\n</Proxy>",
+    "BalancerMember balancer://x http://h loadfactor = 2",
+    "<Location /x>\nBalancerMember balancer://x http://h\n</Location>",
+    "<Directory /x>\nBalancerMember balancer://x http://h route=a\n</Directory>",
+    "<Location /x>\nBalancerMember http://h\n</Location>",
+    "<Location /x>\nProxySet retry=3\n</Location>",
+    "ProxySet retry=3",
 ];
 
 #[test]

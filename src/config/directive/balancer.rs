@@ -18,9 +18,14 @@ type Pairs = [(String, String)];
 
 /// `BalancerMember [balancer://NAME] URL [key=value ...]`
 pub fn balancer_member(b: &mut Build, args: &Args) -> Result<(), String> {
-    let within = b.within(SectionKind::Proxy).map(|s| s.argument.clone());
-    let in_proxy = within.is_some();
-    let mut balancer = within;
+    let within = b.within(SectionKind::Proxy).is_some();
+    // As in httpd, the argument of whatever section this stands in is the balancer's name.
+    let section = match b.within(SectionKind::Proxy) {
+        Some(s) => Some(s),
+        None => b.scopes.iter().rfind(|s| s.kind.is_some()),
+    };
+    let in_section = section.is_some();
+    let mut balancer = section.map(|s| s.argument.clone());
     let mut url: Option<&str> = None;
     let mut parameters = Vec::new();
     for word in &args.words {
@@ -28,16 +33,23 @@ pub fn balancer_member(b: &mut Build, args: &Args) -> Result<(), String> {
             Some(p) => parameters.push(p),
             None if balancer.is_none() => balancer = Some(word.clone()),
             None if url.is_none() => url = Some(word),
-            None if in_proxy => {
-                return Err(
-                    "BalancerMember can not have a balancer name when defined in a location".into(),
-                );
+            None if in_section && url.is_some_and(is_balancer) => {
+                return Err(format!(
+                    "BalancerMember can not have a balancer name when defined in a location; write the line in <Proxy {}> or outside of all sections",
+                    url.unwrap_or_default()
+                ));
+            }
+            None if in_section => {
+                return Err(format!(
+                    "BalancerMember can not have a balancer name when defined in a location; {}",
+                    no_pair(word)
+                ));
             }
             None => {
-                return Err(
-                    "Invalid BalancerMember parameter. Parameter must be in the form 'key=value'"
-                        .into(),
-                );
+                return Err(format!(
+                    "Invalid BalancerMember parameter. Parameter must be in the form 'key=value'; {}",
+                    no_pair(word)
+                ));
             }
         }
     }
@@ -47,8 +59,11 @@ pub fn balancer_member(b: &mut Build, args: &Args) -> Result<(), String> {
         "BalancerMember must define remote proxy server; outside of <Proxy balancer://NAME> the balancer's name comes first",
     )?;
     let url = WorkerUrl::parse(url).map_err(|e| format!("BalancerMember {e}"))?;
-    let at = balancer_mut(b, &balancer).map_err(|e| format!("BalancerMember {e}"))?;
-    warn_of_scheme(b, &url);
+    let at = balancer_mut(b, &balancer).map_err(|e| match in_section && !within {
+        true => format!("BalancerMember {e}; write it in <Proxy balancer://NAME>"),
+        false => format!("BalancerMember {e}"),
+    })?;
+    warn_of_scheme(b, &url).map_err(|e| format!("BalancerMember {e}"))?;
     let list = Members::Balancer(at);
     define(b, list, url, &parameters, "BalancerMember")
 }
@@ -76,7 +91,15 @@ pub fn proxy_set(b: &mut Build, args: &Args) -> Result<(), String> {
     }
     let url = WorkerUrl::parse(name).ok();
     let found = url.and_then(|url| find(&b.server().proxy.workers, &url));
-    let at = found.ok_or_else(|| format!("ProxySet can not find '{name}' Worker."))?;
+    let at = found.ok_or_else(|| {
+        let hint = match pair(name) {
+            Some(_) => {
+                " (outside of <Proxy> a URL or balancer://NAME stands in front of the parameters)"
+            }
+            None => "",
+        };
+        format!("ProxySet can not find '{name}' Worker.{hint}")
+    })?;
     let parameters = pairs(args.rest(1))?;
     each(b, &parameters, |b, key, value| {
         set_worker(b, Members::Plain, at, key, value)
@@ -97,7 +120,7 @@ pub fn configure(b: &mut Build, name: &str, words: &[String], by: &str) -> Resul
     let at = match find(&b.server().proxy.workers, &url) {
         Some(at) => at,
         None => {
-            warn_of_scheme(b, &url);
+            warn_of_scheme(b, &url).map_err(|e| format!("{by} {e}"))?;
             push(b, Members::Plain, url)
         }
     };
@@ -115,6 +138,11 @@ pub fn each(
 ) -> Result<(), String> {
     let mut last = Ok(());
     for (key, value) in parameters {
+        if value.starts_with(['"', '\'']) {
+            b.warn(format!(
+                "{key}={value}: a quote behind the = is part of the value; quote the whole word, as \"{key}=...\""
+            ));
+        }
         if let Err(text) = apply(b, key, value)
             && let Err(before) = std::mem::replace(&mut last, Err(text))
         {
@@ -129,6 +157,14 @@ fn named(by: &str, error: &str, key: &str, value: &str, name: &str) -> String {
     match error.split_once("; ") {
         Some((text, hint)) => format!("{by} {text} {key}={value}; {name} ({hint})"),
         None => format!("{by} {error} {key}={value}; {name}"),
+    }
+}
+
+/// The shape of an error about a parameter of a line that names its target itself.
+pub fn told(by: &str, error: &str, key: &str, value: &str) -> String {
+    match error.split_once("; ") {
+        Some((text, hint)) => format!("{by} {text} ({key}={value}; {hint})"),
+        None => format!("{by} {error} ({key}={value})"),
     }
 }
 
@@ -217,7 +253,7 @@ fn define(
         return each(b, parameters, |b, key, value| {
             // What is wrong is told even where it would have been ignored.
             set_param(b, &mut WorkerParams::default(), key, value)
-                .map_err(|e| format!("{by} {e} ({key}={value})"))?;
+                .map_err(|e| told(by, &e, key, value))?;
             b.warn(format!(
                 "{ignoring}: Ignoring parameter '{key}={value}' for worker '{shared}' because of worker sharing"
             ));
@@ -226,7 +262,7 @@ fn define(
     }
     let at = push(b, which, url);
     each(b, parameters, |b, key, value| {
-        set_worker(b, which, at, key, value).map_err(|e| format!("{by} {e} ({key}={value})"))
+        set_worker(b, which, at, key, value).map_err(|e| told(by, &e, key, value))
     })
 }
 
@@ -309,8 +345,26 @@ fn pairs(words: &[String]) -> Result<Vec<(String, String)>, String> {
     }
     words
         .iter()
-        .map(|w| pair(w).ok_or_else(|| format!("Invalid ProxySet parameter. Parameter must be in the form 'key=value' (\"{w}\")")))
+        .map(|w| {
+            pair(w).ok_or_else(|| {
+                format!(
+                    "Invalid ProxySet parameter. Parameter must be in the form 'key=value'; {}",
+                    no_pair(w)
+                )
+            })
+        })
         .collect()
+}
+
+/// What is wrong with a word that should be `key=value`.
+fn no_pair(word: &str) -> String {
+    let key = match word.bytes().all(|c| c.is_ascii_alphabetic()) {
+        true => word,
+        false => "key",
+    };
+    format!(
+        "\"{word}\" is no parameter: write {key}=value without blanks, a value with blanks as \"{key}=a b\""
+    )
 }
 
 /// `key=value`; a URL with a `=` in it is none.

@@ -1,6 +1,8 @@
 //! `key=value` words of a balancer (spec: balancer 1.3).
 
-use super::value::{Unit, flag, interval, number};
+use super::value::{TIME_FORM, Unit, flag, interval, number};
+use super::{health, worker_param};
+use crate::config::diagnostic::nearest;
 use crate::config::settings::{BalancerParams, HashKey};
 
 /// Schedulers that work here.
@@ -82,11 +84,13 @@ fn apply(p: &mut BalancerParams, key: &str, value: &str) -> Result<(), String> {
         "timeout" => {
             p.timeout = interval(value, Unit::Seconds)
                 .filter(|d| !d.is_zero())
-                .ok_or("timeout must be at least one second")?;
+                .ok_or_else(|| {
+                    format!("timeout must be at least one second; {TIME_FORM}, and not 0")
+                })?;
         }
         "maxattempts" => {
             p.max_attempts =
-                Some(number(value).ok_or("maximum number of attempts must be a positive number")?);
+                Some(number(value).ok_or("maximum number of attempts must be a positive number; a whole number from 0 (no further try) to 4294967295")?);
         }
         "failonstatus" => p.fail_on_status = codes(value)?,
         "failontimeout" => {
@@ -97,7 +101,9 @@ fn apply(p: &mut BalancerParams, key: &str, value: &str) -> Result<(), String> {
         }
         "nonce" => {
             if value.len() > MAX_NONCE {
-                return Err("Provided nonce is too large".into());
+                return Err(format!(
+                    "Provided nonce is too large; {MAX_NONCE} bytes at most"
+                ));
             }
             let none = value.eq_ignore_ascii_case("none");
             p.nonce = Some(if none {
@@ -112,16 +118,26 @@ fn apply(p: &mut BalancerParams, key: &str, value: &str) -> Result<(), String> {
                 .ok_or("growth must be between 1 and 100")?;
         }
         _ => {
-            let workers = super::worker_param::KEYS.contains(&key) || key.starts_with("hc");
-            let hint = if workers {
-                "; it belongs to a member: write it behind its BalancerMember"
-            } else {
-                ""
-            };
-            return Err(format!("unknown Balancer parameter{hint}"));
+            return Err(format!("unknown Balancer parameter{}", meant(key)));
         }
     }
     Ok(())
+}
+
+/// What an unknown key may have been meant to be.
+fn meant(key: &str) -> String {
+    const PLACE: &str = "belongs to a member: write it behind its BalancerMember";
+    let members = || worker_param::KEYS.iter().chain(&health::KEYS);
+    if members().any(|k| *k == key) {
+        return format!("; it {PLACE}");
+    }
+    if let Some(near) = nearest(key, KEYS.iter().chain(&["timeout"])) {
+        return format!("; did you mean {near}?");
+    }
+    match nearest(key, members()) {
+        Some(near) => format!("; did you mean {near}? That {PLACE}"),
+        None => String::new(),
+    }
 }
 
 fn method(value: &str) -> Result<String, String> {
@@ -166,13 +182,13 @@ fn codes(value: &str) -> Result<Vec<u16>, String> {
     for word in value.split([',', ' ', '\t']).filter(|w| !w.is_empty()) {
         let code = number::<u16>(word)
             .filter(|c| (100..=599).contains(c))
-            .ok_or("failonstatus must be one or more HTTP response codes")?;
+            .ok_or("failonstatus must be one or more HTTP response codes; 100 to 599 with commas between them")?;
         if !out.contains(&code) {
             out.push(code);
         }
     }
     if out.is_empty() {
-        return Err("failonstatus must be one or more HTTP response codes".into());
+        return Err("failonstatus must be one or more HTTP response codes; 100 to 599 with commas between them".into());
     }
     Ok(out)
 }

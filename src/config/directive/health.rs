@@ -1,8 +1,9 @@
 //! Health checks of members: the `hc...` keys, `ProxyHCTemplate`, `ProxyHCExpr`, `ProxyHCTPsize`
 //! (mod_proxy_hcheck; spec: health 1).
 
-use super::value::{Unit, interval, number};
+use super::value::{TIME_FORM, Unit, interval, number};
 use crate::config::args::Args;
+use crate::config::diagnostic::nearest;
 use crate::config::frame::Build;
 use crate::config::health::{
     HealthExpression, HealthMethod, HealthNames, HealthParams, HealthTemplate, LEAST_INTERVAL,
@@ -16,7 +17,8 @@ pub fn is_key(key: &str) -> bool {
     KEYS.iter().any(|k| k.eq_ignore_ascii_case(key))
 }
 
-const KEYS: [&str; 7] = [
+/// The keys, for messages.
+pub const KEYS: [&str; 7] = [
     "hcmethod",
     "hcinterval",
     "hcpasses",
@@ -32,9 +34,12 @@ pub fn set(b: &Build, p: &mut HealthParams, key: &str, value: &str) -> Result<()
         "hcmethod" => p.method = HealthMethod::parse(value)?,
         "hcinterval" => {
             let time = interval(value, Unit::Seconds)
-                .ok_or("Unparse-able hcinterval setting; write digits and ms, s, mi or h")?;
+                .ok_or_else(|| format!("Unparse-able hcinterval setting; {TIME_FORM}"))?;
             if time < LEAST_INTERVAL {
-                return Err("Interval must be a positive value greater than 100ms".into());
+                return Err(
+                    "Interval must be a positive value greater than 100ms; 100ms is the least"
+                        .into(),
+                );
             }
             p.interval = time;
         }
@@ -69,7 +74,11 @@ pub fn set(b: &Build, p: &mut HealthParams, key: &str, value: &str) -> Result<()
             // As it is defined, so that everybody finds it by the same letters.
             p.expression = found.name.clone();
         }
-        _ => return Err("unknown Worker hcheck parameter".into()),
+        other => {
+            let near = nearest(other, KEYS.iter());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            return Err(format!("unknown Worker hcheck parameter{hint}"));
+        }
     }
     Ok(())
 }
@@ -77,7 +86,9 @@ pub fn set(b: &Build, p: &mut HealthParams, key: &str, value: &str) -> Result<()
 fn count(value: &str, name: &str) -> Result<u32, String> {
     number(value)
         .filter(|n| (1..=0x7fff_ffff).contains(n))
-        .ok_or_else(|| format!("{name} must be a positive value; write a number from 1"))
+        .ok_or_else(|| {
+            format!("{name} must be a positive value; write a number from 1 to 2147483647")
+        })
 }
 
 /// The first of this name in the current server, else in the main one.

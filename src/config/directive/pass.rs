@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::balancer::{balancer_mut, each, set_balancer, worker_with};
+use super::balancer::{balancer_mut, each, set_balancer, told, worker_with};
 use crate::config::args::Args;
+use crate::config::diagnostic::nearest;
 use crate::config::draft::PassFlags;
 use crate::config::frame::Build;
 use crate::config::pattern::Pattern;
@@ -177,7 +178,7 @@ fn target(b: &mut Build, line: &Line, is_match: bool) -> Result<RuleTo, String> 
     if is_balancer(&line.target) {
         let at = balancer_mut(b, &line.target).map_err(|e| format!("{name} {e}"))?;
         each(b, &line.parameters, |b, key, value| {
-            set_balancer(b, at, key, value).map_err(|e| format!("ProxyPass {e} ({key}={value})"))
+            set_balancer(b, at, key, value).map_err(|e| told("ProxyPass", &e, key, value))
         })?;
         return Ok(RuleTo::Url(lower_authority(&line.target)));
     }
@@ -185,23 +186,39 @@ fn target(b: &mut Build, line: &Line, is_match: bool) -> Result<RuleTo, String> 
         return Err(format!("ProxyPass URL must be absolute!: {}", line.target));
     }
     let url = WorkerUrl::parse(&line.target).map_err(|e| format!("{name} {e}"))?;
-    warn_of_scheme(b, &url);
+    warn_of_scheme(b, &url)?;
     worker_with(b, url, &line.parameters)?;
     Ok(RuleTo::Url(lower_authority(&line.target)))
 }
 
-/// Says it when nobody serves the scheme of a URL.
-pub fn warn_of_scheme(b: &mut Build, url: &WorkerUrl) {
+/// Says it when nobody serves the scheme of a URL. One that no httpd has either is a slip of the pen.
+pub fn warn_of_scheme(b: &mut Build, url: &WorkerUrl) -> Result<(), String> {
     let scheme = &url.scheme;
     let Some(missing) = missing_scheme(scheme) else {
-        return;
+        return Ok(());
     };
+    if missing == NO_SUCH {
+        let known = SCHEMES.iter().chain(&OTHERS);
+        let hint = match nearest(scheme, known) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("schemes that work: {}", SCHEMES.join(", ")),
+        };
+        return Err(format!("{}: there is no scheme {scheme}; {hint}", url.name));
+    }
     b.warn(format!(
         "{scheme}: {missing} is not there in this version of muster; requests for {} are answered 500. Schemes that work: {}",
         url.name,
         SCHEMES.join(", ")
     ));
+    Ok(())
 }
+
+/// What a scheme lacks that nobody knows.
+const NO_SUCH: &str = "a handler for this scheme";
+/// Schemes that httpd's modules serve and this version of muster does not.
+const OTHERS: [&str; 12] = [
+    "https", "wss", "ws", "ajp", "fcgi", "scgi", "uwsgi", "h2", "h2c", "ftp", "fd", "express",
+];
 
 /// What would have to be there to serve a scheme; `None` for those that are served.
 pub fn missing_scheme(scheme: &str) -> Option<&'static str> {
@@ -217,7 +234,9 @@ pub fn missing_scheme(scheme: &str) -> Option<&'static str> {
         "uwsgi" => "uwsgi (mod_proxy_uwsgi)",
         "h2" | "h2c" => "HTTP/2 to backends (mod_proxy_http2)",
         "ftp" => "FTP (mod_proxy_ftp)",
-        _ => "a handler for this scheme",
+        "fd" => "passing descriptors (mod_proxy_fdpass)",
+        "express" => "mod_proxy_express",
+        _ => NO_SUCH,
     })
 }
 

@@ -22,6 +22,10 @@ pub enum Unit {
     Seconds,
 }
 
+/// How an interval is written, for messages.
+pub const TIME_FORM: &str =
+    "write digits and behind them ms, s, mi (minutes) or h (hours) without a blank";
+
 /// `n[ms|s|mi|h]`: digits, then a unit or nothing (`default` then). No sign, no fraction.
 pub fn interval(text: &str, default: Unit) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::value::{Unit, flag, interval, number};
+use super::value::{TIME_FORM, Unit, flag, interval, number};
+use super::{balancer_param, health};
+use crate::config::diagnostic::nearest;
 use crate::config::settings::WorkerParams;
 use crate::config::status;
 
@@ -45,11 +47,13 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
                 .map_err(|e| format!("Unknown status parameter option: {e}; the letters are D (disabled), S (stopped), I (ignore errors), H (hot standby), R (hot spare), E (error), N (drain), C (health check failed), each behind + or -"))?;
         }
         "retry" => {
-            p.retry = interval(value, Unit::Seconds).ok_or("Retry must be a positive value")?;
+            p.retry = interval(value, Unit::Seconds).ok_or_else(|| {
+                format!("Retry must be a positive value; {TIME_FORM}, 0 to try again at once")
+            })?;
         }
         "slowstart" => {
             p.slow_start = interval(value, Unit::Seconds)
-                .ok_or("slowstart has wrong format; write digits and ms, s, mi or h")?;
+                .ok_or_else(|| format!("slowstart has wrong format; {TIME_FORM}"))?;
         }
         "timeout" => {
             p.timeout = Some(positive(value, Unit::Seconds, "Timeout", "second")?);
@@ -71,9 +75,9 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
                 "Ping/Pong timeout",
             )?)
         }
-        "min" => p.min = number(value).ok_or("Min must be a positive number")?,
-        "max" => p.max = Some(number(value).ok_or("Max must be a positive number")?),
-        "smax" => p.smax = Some(number(value).ok_or("Smax must be a positive number")?),
+        "min" => p.min = connections(value, "Min", "")?,
+        "max" => p.max = Some(connections(value, "Max", " (0: no bound)")?),
+        "smax" => p.smax = Some(connections(value, "Smax", "")?),
         "ttl" => p.ttl = Some(positive(value, Unit::Seconds, "TTL", "second")?),
         "keepalive" => p.keep_alive = flag(value).ok_or("KeepAlive must be On|Off")?,
         "disablereuse" => p.reuse = !flag(value).ok_or("DisableReuse must be On|Off")?,
@@ -81,16 +85,16 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
         "addressttl" => p.address_ttl = address_ttl(value)?,
         "iobuffersize" => {
             p.io_buffer = size(value, 8192)
-                .ok_or("IOBufferSize must be >= 512 bytes, or 0 for system default.")?
+                .ok_or("IOBufferSize must be >= 512 bytes, or 0 for system default.; 2147483647 at most, digits without a unit")?
                 as usize;
         }
         "receivebuffersize" => {
             p.receive_buffer = size(value, 0)
-                .ok_or("ReceiveBufferSize must be >= 512 bytes, or 0 for system default.")?;
+                .ok_or("ReceiveBufferSize must be >= 512 bytes, or 0 for system default.; 2147483647 at most, digits without a unit")?;
         }
         "responsefieldsize" => {
             let n: u32 = number(value).ok_or(
-                "ResponseFieldSize must be greater than 0 bytes, or 0 for system default.",
+                "ResponseFieldSize must be greater than 0 bytes, or 0 for system default.; 4294967295 at most, digits without a unit",
             )?;
             p.response_field = if n == 0 { 8192 } else { n as usize };
         }
@@ -103,7 +107,7 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
         "flushwait" => {
             interval(value, Unit::Millis)
                 .filter(|d| *d <= Duration::from_millis(1000))
-                .ok_or("flushwait must be <= 1000, or 0 for system default of 10 milliseconds.")?;
+                .ok_or_else(|| format!("flushwait must be <= 1000, or 0 for system default of 10 milliseconds.; {TIME_FORM}"))?;
             return Ok(only_for("flushwait", "AJP and FastCGI backends"));
         }
         "flusher" => {
@@ -120,20 +124,30 @@ fn apply(p: &mut WorkerParams, key: &str, value: &str) -> Result<Remark, String>
             return Err("secret belongs to AJP (mod_proxy_ajp), which is not there in this version of muster".into());
         }
         _ => {
-            let balancers = super::balancer_param::KEYS.contains(&key);
-            let hint = if balancers {
-                "; it belongs to the balancer: write it with ProxySet in <Proxy balancer://...> or behind the balancer's ProxyPass"
-            } else {
-                ""
-            };
-            return Err(format!("unknown Worker parameter{hint}"));
+            return Err(format!("unknown Worker parameter{}", meant(key)));
         }
     }
     Ok(None)
 }
 
+/// What an unknown key may have been meant to be.
+fn meant(key: &str) -> String {
+    const PLACE: &str = "belongs to the balancer: write it with ProxySet in <Proxy balancer://...> or behind the balancer's ProxyPass";
+    if balancer_param::KEYS.contains(&key) {
+        return format!("; it {PLACE}");
+    }
+    let own = || KEYS.iter().chain(&health::KEYS).chain(&["timeout"]);
+    if let Some(near) = nearest(key, own()) {
+        return format!("; did you mean {near}?");
+    }
+    match nearest(key, balancer_param::KEYS.iter()) {
+        Some(near) => format!("; did you mean {near}? That {PLACE}"),
+        None => String::new(),
+    }
+}
+
 /// The keys of workers, for messages about balancers.
-pub const KEYS: [&str; 25] = [
+pub const KEYS: [&str; 26] = [
     "loadfactor",
     "lbset",
     "route",
@@ -157,6 +171,7 @@ pub const KEYS: [&str; 25] = [
     "responsefieldsize",
     "flushpackets",
     "flushwait",
+    "flusher",
     "upgrade",
     "secret",
 ];
@@ -194,17 +209,23 @@ fn hundredths(value: &str) -> Option<u32> {
 fn positive(value: &str, unit: Unit, name: &str, least: &str) -> Result<Duration, String> {
     interval(value, unit)
         .filter(|d| !d.is_zero())
-        .ok_or_else(|| format!("{name} must be at least one {least}"))
+        .ok_or_else(|| format!("{name} must be at least one {least}; {TIME_FORM}, and not 0"))
+}
+
+fn connections(value: &str, name: &str, zero: &str) -> Result<u32, String> {
+    number(value).ok_or_else(|| {
+        format!("{name} must be a positive number; a whole number from 0{zero} to 4294967295")
+    })
 }
 
 fn time(value: &str, unit: Unit, name: &str, short: &str) -> Result<Duration, String> {
     let Some(d) = interval(value, unit) else {
-        return Err(format!(
-            "{name} has wrong format; write digits and ms, s, mi or h"
-        ));
+        return Err(format!("{name} has wrong format; {TIME_FORM}"));
     };
     if d.is_zero() {
-        return Err(format!("{short} must be at least one millisecond"));
+        return Err(format!(
+            "{short} must be at least one millisecond; {TIME_FORM}, and not 0"
+        ));
     }
     Ok(d)
 }
@@ -218,7 +239,7 @@ fn address_ttl(value: &str) -> Result<Option<Duration>, String> {
         .filter(|d| d.subsec_nanos() == 0 && d.as_secs() <= 0x7fff_ffff)
         .map(Some)
         .ok_or_else(|| {
-            "AddressTTL must be -1 or a number of seconds not exceeding (2147483647)".into()
+            "AddressTTL must be -1 or a number of seconds not exceeding (2147483647); whole seconds, or with mi (minutes) or h (hours) behind the digits, -1 for ever, 0 to resolve each time".into()
         })
 }
 
