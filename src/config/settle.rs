@@ -7,6 +7,7 @@ mod beacon;
 mod logs;
 mod mime;
 mod servers;
+mod warnings;
 mod workers;
 
 use std::path::{Path, PathBuf};
@@ -14,9 +15,7 @@ use std::time::Duration;
 
 use super::draft::Draft;
 use super::frame::Build;
-use super::layer::{Layer, Require};
-use super::settings::{Listen, Note, Process, Server, Settings};
-use super::span::Span;
+use super::settings::{Listen, Process, Settings};
 use crate::ids::ListenNo;
 
 /// httpd's bound on the number of children where ServerLimit says nothing.
@@ -38,7 +37,8 @@ pub fn settle(build: &mut Build) -> Settings {
     let drafts = draft.servers.iter_mut();
     let beacons = drafts.map(|s| std::mem::take(&mut s.beacon)).collect();
     let servers = servers::resolve(build, &mut draft, access, error, resolved.places);
-    managers(build, &servers);
+    warnings::unreachable_rules(build, &servers);
+    warnings::open_managers(build, &servers);
     let (receivers, senders) =
         beacon::resolve(build, beacons, &servers, &listens, &resolved.balancers);
     Settings {
@@ -59,37 +59,6 @@ pub fn settle(build: &mut Build) -> Settings {
         server_tokens: draft.server_tokens.unwrap_or_default(),
         extended_status: draft.extended_status.unwrap_or(true),
         see_request_tail: draft.see_request_tail.unwrap_or(false),
-    }
-}
-
-/// Warns of managers that anybody may use: their page changes the proxy.
-fn managers(build: &mut Build, servers: &[Server]) {
-    let mut told: Vec<&Span> = Vec::new();
-    for server in servers {
-        let open = |layer: &Layer| {
-            let granted = matches!(layer.require.as_deref(), None | Some(Require::All(true)));
-            granted && layer.compat.is_none()
-        };
-        let base_open = open(&server.base);
-        for section in &server.sections {
-            let layer = &section.layer;
-            let manages = layer.handler.as_deref() == Some("balancer-manager");
-            let inherits = layer.require.is_none() && layer.compat.is_none();
-            let limited = section.inner.iter().any(|s| !open(&s.layer));
-            if manages
-                && open(layer)
-                && (base_open || !inherits)
-                && !limited
-                && !told.contains(&&section.span)
-            {
-                told.push(&section.span);
-                build.notes.push(Note {
-                    span: section.span.clone(),
-                    warning: true,
-                    text: "SetHandler balancer-manager without Require: everybody who reaches this address may change balancers; write for example Require local or Require ip".into(),
-                });
-            }
-        }
     }
 }
 

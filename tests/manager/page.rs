@@ -136,12 +136,12 @@ fn an_open_manager_is_warned_of() {
         String::from_utf8_lossy(&out.stderr)
     );
     assert!(
-        out.status.success() && text.contains("balancer-manager without Require"),
+        out.status.success() && text.contains("everybody who reaches this address"),
         "{text}"
     );
     s.configure("Listen 127.0.0.1:@PORT@\n<Location /m>\nSetHandler balancer-manager\nRequire local\n</Location>\n");
     let out = s.muster(&["-t"]);
-    assert!(!String::from_utf8_lossy(&out.stderr).contains("without Require"));
+    assert!(!String::from_utf8_lossy(&out.stderr).contains("everybody who reaches"));
 }
 
 /// Beside httpd's columns, and only where it is there.

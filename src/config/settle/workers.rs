@@ -126,7 +126,10 @@ impl Resolved {
         place: &mut Place,
     ) {
         let same = |no: &&mut BalancerNo| self.balancers[no.index()].name == draft.name;
-        let Some(inherited) = place.balancers.iter_mut().find(same) else {
+        let inherited = place.balancers.iter_mut().find(same);
+        let base = inherited.as_ref().map(|no| &self.balancers[no.index()]);
+        warn_of_hash_key(build, &draft, base);
+        let Some(inherited) = inherited else {
             let no = self.new_balancer(draft.name, draft.params, draft.span, server);
             for member in draft.members {
                 let worker = self.add_worker(build, member, server, Some(no));
@@ -218,6 +221,9 @@ impl Resolved {
                 ));
             }
         }
+        for b in &self.balancers {
+            self.warn_of_routes(build, b);
+        }
         let empty = |b: &&Balancer| b.members.is_empty() && b.params.growth == 0;
         for b in self.balancers.iter().filter(empty) {
             build.span = b.span.clone();
@@ -226,6 +232,39 @@ impl Resolved {
                 b.name, b.name
             ));
         }
+    }
+
+    /// Sessions that can stick to nobody: the route behind a session's id is found at no member.
+    fn warn_of_routes(&self, build: &mut Build, b: &Balancer) {
+        let routed = |no: &WorkerNo| !self.workers[no.index()].params.route.is_empty();
+        // Members that announce themselves may bring routes; of one alone nothing can stray.
+        if b.params.growth > 0 || b.members.len() < 2 || b.members.iter().any(routed) {
+            return;
+        }
+        // With stickycookie the members without a route have been named already.
+        if let (Some((name, _)), None) = (&b.params.sticky, &b.params.sticky_cookie) {
+            build.span = b.span.clone();
+            build.warn(format!(
+                "{}: stickysession={name} keeps no session at its member, since no member has a route; write route=NAME behind each BalancerMember, with the name that this backend puts behind its session ids",
+                b.name
+            ));
+        }
+    }
+}
+
+/// A key that nobody asks for.
+fn warn_of_hash_key(build: &mut Build, own: &BalancerDraft, base: Option<&Balancer>) {
+    let written = |key: &str| own.written.iter().any(|k| k == key);
+    let method = match base {
+        Some(base) if !written("lbmethod") => &base.params.lbmethod,
+        _ => &own.params.lbmethod,
+    };
+    if written("hashkey") && method != "byhash" {
+        build.span = own.span.clone();
+        build.warn(format!(
+            "{}: hashkey has a meaning for lbmethod=byhash only, and the method is {method}; write lbmethod=byhash too or leave it out",
+            own.name
+        ));
     }
 }
 
