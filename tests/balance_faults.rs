@@ -308,3 +308,26 @@ fn bytes_count_as_they_move() {
         members(&server)[0].received == 2000 + line
     });
 }
+
+#[test]
+fn choices_are_told_at_level_debug() {
+    let b = Backend::start("b");
+    let list = [(free_port(), "route=a"), (b.port, "route=b")];
+    let set = "stickysession=S";
+    let server = Server::start(&conf(set, &list, "LogLevel proxy_balancer:debug"));
+    let r = ask(
+        server.port,
+        "GET /x HTTP/1.1\r\nHost: localhost\r\nCookie: S=1.a\r\nConnection: close\r\n\r\n",
+    );
+    assert_eq!(r.status, 200);
+    for line in [
+        "AH01161: balancer://c: Found route a for stickysession S".to_string(),
+        "AH01162: balancer://c: Route changed from a to b".to_string(),
+        format!(
+            "AH01172: balancer://c: worker (balancer://c) rewritten to http://127.0.0.1:{}",
+            b.port
+        ),
+    ] {
+        eventually(&line, || server.error_log().contains(&line));
+    }
+}

@@ -14,6 +14,7 @@ use crate::fault::{Fault, Kind, Origin, Phase, Retry};
 use crate::ids::{BalancerNo, WorkerNo};
 use crate::reactor::Timer;
 use crate::request::Answer;
+use crate::request::say::would_say;
 
 /// How often a request that waits for a member looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -176,8 +177,34 @@ impl<'a> Stage<'a> {
     ) -> (&'a Worker, bool, bool) {
         let member = self.proxy.balancing.worker(choice.worker);
         self.occupy(choice.busy);
+        if would_say(self.room, self.req, 7, "proxy_balancer") {
+            self.tell(no, member, session, choice.route_changed);
+        }
         self.set_variables(no, member, session, choice.route_changed);
         (member, choice.probe, choice.route_changed)
+    }
+
+    /// The lines of `LogLevel debug` about a choice.
+    fn tell(&self, no: BalancerNo, member: &Worker, session: Option<&Session>, changed: bool) {
+        let name = &self.room.settings.balancer(no).name;
+        let say = |text: String| self.say(7, "proxy_balancer", None, &text);
+        if let Some(session) = session {
+            let route = session.route.escape_ascii();
+            say(format!(
+                "AH01161: {name}: Found route {route} for stickysession {}",
+                session.name
+            ));
+            if changed {
+                let new = self.proxy.balancing.route(member.no);
+                say(format!(
+                    "AH01162: {name}: Route changed from {route} to {new}"
+                ));
+            }
+        }
+        say(format!(
+            "AH01172: {name}: worker ({name}) rewritten to {}",
+            member.name
+        ));
     }
 
     fn find(&self, name: &[u8]) -> Option<BalancerNo> {
