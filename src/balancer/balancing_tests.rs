@@ -1,6 +1,7 @@
 //! Choices on a real table, as a child makes them.
 
 use super::*;
+use crate::balancer::{Asked, NoMember, hash};
 use crate::config::bare::bare;
 use crate::config::settings::WorkerParams;
 use crate::ids::{ChildNo, Generation};

@@ -44,7 +44,7 @@ pub(super) fn draw(members: &[Member], key: u64) -> Option<usize> {
     }
     let free = |m: &Member| {
         let factor = m.load_factor.max(1).unsigned_abs();
-        m.busy < bound(busy, factor, factors)
+        m.busy < FREE || m.busy < bound(busy, factor, factors)
     };
     let mut best: Option<(bool, f64, usize)> = None;
     for (i, m) in compared() {

@@ -20,15 +20,20 @@ const MOST: u64 = 60_000_000_000;
 
 /// What is left of `average` (ns) after a time without answers.
 pub(super) fn decayed(average: u64, since: Duration) -> u64 {
-    let half = HALF_LIFE.as_nanos();
-    let halves = since.as_nanos() / half;
-    if halves >= 63 {
+    const HALF: u64 = HALF_LIFE.as_nanos() as u64;
+    let since = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+    let halves = since / HALF;
+    if average == 0 || halves >= 63 {
         return 0;
     }
     let left = average >> halves;
     // A straight line between one half and the next is near enough.
-    let part = (since.as_nanos() % half) * u128::from(left / 2) / half;
-    left - u64::try_from(part).unwrap_or(0)
+    let (most, time) = (left / 2, since % HALF);
+    let part = match most.checked_mul(time) {
+        Some(product) => product / HALF,
+        None => (u128::from(most) * u128::from(time) / u128::from(HALF)) as u64,
+    };
+    left - part
 }
 
 /// The average with one more answer. One that comes after a pause counts more, each at least an eighth.

@@ -84,16 +84,22 @@ impl LbMethod for ByBusyness {
     }
 
     fn better(&self, member: &Member, best: &Member) -> bool {
-        // Load factors do not count, but a member that starts slowly is as busy as it would be with
-        // all of its factor. None in flight is none: then its turn is that of its present factor.
-        let cost = |m: &Member, other: &Member| {
-            [m.full_factor, other.load_factor]
-                .into_iter()
-                .fold(u128::from(m.busy), |cost, factor| {
-                    cost.saturating_mul(factor.max(1).unsigned_abs().into())
-                })
+        let starts = |m: &Member| m.load_factor != m.full_factor;
+        let (own, other) = if starts(member) || starts(best) {
+            // Load factors do not count, but a member that starts slowly is as busy as it would be
+            // with all of its factor. None in flight is none: then its turn is that of its present
+            // factor.
+            let cost = |m: &Member, other: &Member| {
+                [m.full_factor, other.load_factor]
+                    .into_iter()
+                    .fold(u128::from(m.busy), |cost, factor| {
+                        cost.saturating_mul(factor.max(1).unsigned_abs().into())
+                    })
+            };
+            (cost(member, best), cost(best, member))
+        } else {
+            (member.busy.into(), best.busy.into())
         };
-        let (own, other) = (cost(member, best), cost(best, member));
         own < other || own == other && member.lbstatus > best.lbstatus
     }
 }

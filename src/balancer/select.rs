@@ -121,6 +121,7 @@ pub enum Hope {
 /// One pass of the loop: the best member so far and the sum of the factors of all that were compared.
 struct Round<'a> {
     method: &'a dyn LbMethod,
+    takes_turns: bool,
     best: Option<usize>,
     total: i64,
 }
@@ -128,7 +129,7 @@ struct Round<'a> {
 impl Round<'_> {
     fn compare(&mut self, members: &mut [Member], i: usize) {
         members[i].compared = true;
-        if self.method.takes_turns() {
+        if self.takes_turns {
             let m = &mut members[i];
             m.credit();
             self.total += m.load_factor;
@@ -155,6 +156,7 @@ fn pass(method: &dyn LbMethod, members: &mut [Member], ask: &Ask, hope: Hope) ->
     loop {
         let mut round = Round {
             method,
+            takes_turns: method.takes_turns(),
             best: None,
             total: 0,
         };
@@ -171,10 +173,15 @@ fn pass(method: &dyn LbMethod, members: &mut [Member], ask: &Ask, hope: Hope) ->
 
 fn in_set(round: &mut Round<'_>, members: &mut [Member], set: u32, hope: Hope) {
     let mut missing = 0usize;
+    let mut reserves = false;
     for i in 0..members.len() {
         let m = &members[i];
+        if m.lbset != set {
+            continue;
+        }
         // A spare that is also a standby counts as a spare; neither counts as missing.
-        if m.lbset != set || m.has(status::SPARE | status::STANDBY) {
+        if m.has(status::SPARE | status::STANDBY) {
+            reserves = true;
             continue;
         }
         if !m.has(status::DRAIN) && m.takes(hope) {
@@ -182,6 +189,9 @@ fn in_set(round: &mut Round<'_>, members: &mut [Member], set: u32, hope: Hope) {
         } else {
             missing += 1;
         }
+    }
+    if !reserves {
+        return;
     }
     for i in 0..members.len() {
         let m = &members[i];

@@ -10,7 +10,7 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 8
+//!    8  u32  layout version, 9
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
@@ -23,6 +23,7 @@
 //!  168  u64  accesses of children that are gone · 176 their bytes · 184 their time in µs
 //!  192  text 64  program and version
 //!  256  u64  offset of the beacon slots · 264 u32 size of one, 1024
+//!  320  64 × u64  child slots that are not unused, a bit each, the first one lowest
 //! 1024  24 JOB SLOTS of 128 bytes, written by the child that holds the watchdog lock:
 //!        0  text 32 name; empty: free · 32 u64 interval in ms · 40 u64 mono: next run due
 //!       48  u64 mono: last run began · 56 u64 it took µs · 64 u64 runs
@@ -123,7 +124,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 

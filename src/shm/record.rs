@@ -75,7 +75,11 @@ record!(
         /// Size of one.
         264 beacon_size: AtomicU32,
         /// Space.
-        268 pad3: Pad<189>,
+        268 pad3: Pad<13>,
+        /// Child slots that are not unused, a bit each.
+        320 taken: [AtomicU64; layout::MAX_SLOTS / 64],
+        /// Space.
+        832 pad4: Pad<48>,
         /// Written by the watchdog's holder.
         1024 jobs: [JobSlot; layout::JOBS],
     }

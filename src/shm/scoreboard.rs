@@ -181,6 +181,7 @@ impl Scoreboard {
             .children()
             .find(|(_, head)| head.state.load(Relaxed) == ChildState::Unused as u32)?;
         self.reset(slot);
+        self.table.mark_taken(slot, true);
         head.generation.store(generation.0, Relaxed);
         head.child.store(u32::from(child.0), Relaxed);
         head.started.store(clock::read_wall().0, Relaxed);
@@ -222,6 +223,8 @@ impl Scoreboard {
             balancer.repair.store(1, Release);
         }
         head.state.store(ChildState::Unused as u32, Relaxed);
+        // Last: as long as anything of it counts, it is looked at.
+        self.table.mark_taken(slot.index(), false);
     }
 
     fn reset(&self, slot: usize) {
@@ -302,10 +305,8 @@ impl Scoreboard {
 
     /// A worker's busy count over all live children.
     pub fn busy(&self, worker: WorkerRow) -> u64 {
-        (0..self.table.layout().counts.slots)
-            .filter_map(|slot| self.table.cell(slot, usize::from(worker.0)))
-            .map(|cell| u64::from(cell.busy.load(Relaxed)))
-            .sum()
+        self.table
+            .sum_cells(usize::from(worker.0), |cell| cell.busy.load(Relaxed).into())
     }
 }
 

@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
 
 use memmap2::{MmapMut, MmapOptions};
 
@@ -155,6 +156,35 @@ impl Table {
         (slot < counts.slots && row < counts.workers).then(|| {
             self.at(self.layout.traffic + slot * self.layout.traffic_stride + row * layout::CELL)
         })
+    }
+
+    /// Sums up what `of` says of all children's cells for the worker of `row`. Only slots are looked
+    /// at that are in use, or that a dead child left and nobody has reset yet: the cells of all
+    /// others are zero.
+    pub fn sum_cells(&self, row: usize, of: impl Fn(&Cell) -> u64) -> u64 {
+        let words = self.layout.counts.slots.div_ceil(64);
+        let mut sum = 0u64;
+        for (i, word) in self.header().taken.iter().take(words).enumerate() {
+            let mut left = word.load(Relaxed);
+            while left != 0 {
+                let slot = i * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                sum = sum.saturating_add(self.cell(slot, row).map_or(0, &of));
+            }
+        }
+        sum
+    }
+
+    /// Notes whether a child slot is in use.
+    pub fn mark_taken(&self, slot: usize, on: bool) {
+        if let Some(word) = self.header().taken.get(slot / 64) {
+            let bit = 1 << (slot % 64);
+            if on {
+                word.fetch_or(bit, Relaxed);
+            } else {
+                word.fetch_and(!bit, Relaxed);
+            }
+        }
     }
 
     /// All child slots' first parts.

@@ -76,6 +76,36 @@ fn child_slots_are_claimed_and_released() {
     let _ = std::fs::remove_dir_all(dir);
 }
 
+/// What children have in flight and have moved is summed up over those slots alone that are in use,
+/// however many there are; a dead child's counts until the supervisor has reset its slot.
+#[test]
+fn sums_are_over_all_slots_in_use() {
+    let dir = test_dir("sums");
+    let settings = pair();
+    let b = board(&dir, &settings, 40);
+    let row = b.assign(&settings, Generation(0)).unwrap();
+    let row = row.worker(WorkerNo(0)).unwrap();
+    let slots: Vec<_> = (0..160)
+        .map(|i| b.claim_slot(ChildNo(i), Generation(0)).unwrap())
+        .collect();
+    for &slot in &slots {
+        b.enter(slot, row);
+        b.add_sent(slot, row, 10);
+    }
+    assert_eq!((b.busy(row), b.traffic(row)), (160, 1600));
+    for (i, &slot) in slots.iter().enumerate() {
+        if i % 3 != 0 {
+            b.release_slot(slot);
+        }
+    }
+    assert_eq!(b.busy(row), 54);
+    assert_eq!(b.traffic(row), 1600, "bytes outlive the child");
+    let again = b.claim_slot(ChildNo(0), Generation(1)).unwrap();
+    b.enter(again, row);
+    assert_eq!(b.busy(row), 55);
+    let _ = std::fs::remove_dir_all(dir);
+}
+
 #[test]
 fn requests_are_listed_counted_and_forgotten() {
     let dir = test_dir("requests");

@@ -52,12 +52,13 @@ impl Scoreboard {
 
 /// All that a worker has moved or missed.
 fn of(table: &Table, row: usize, slot: &WorkerSlot) -> u64 {
-    let past = [&slot.past_sent, &slot.past_received, &slot.missed].map(|n| n.load(Relaxed));
-    (0..table.layout().counts.slots)
-        .filter_map(|child| table.cell(child, row))
-        .flat_map(|cell| [cell.sent.load(Relaxed), cell.received.load(Relaxed)])
-        .chain(past)
-        .fold(0, u64::saturating_add)
+    let cells = table.sum_cells(row, |cell| {
+        let sent = cell.sent.load(Relaxed);
+        sent.saturating_add(cell.received.load(Relaxed))
+    });
+    [&slot.past_sent, &slot.past_received, &slot.missed]
+        .iter()
+        .fold(cells, |sum, n| sum.saturating_add(n.load(Relaxed)))
 }
 
 /// A member joins its balancer, or returns to it: if that goes by traffic, it is taken to have moved
