@@ -549,3 +549,90 @@ fn the_operator_says_where_backends_may_be() {
     eventually("the others joined", || members(&server).len() == 2);
     server.wait_log("dropped 1 announcement(s) (last: url not allowed)");
 }
+
+/// Every page says how long a member's lease still runs and what was dropped last, from whom; none
+/// says the secret.
+#[test]
+fn pages_show_leases_and_drops() {
+    let backends: Vec<_> = ["a", "b"].map(Backend::start).into();
+    let beacon = udp_port();
+    let pages = "ProxyStatus On\n<Location /m>\nSetHandler balancer-manager\nRequire all granted\n\
+                 </Location>\n<Location /s>\nSetHandler server-status\nRequire all granted\n</Location>";
+    let text = conf(beacon, 4, "30", pages);
+    let text = text.replace(
+        "ProxyPass / ",
+        "ProxyPass /m !\nProxyPass /s !\nProxyPass / ",
+    );
+    let server = Server::start(&text);
+    holder(&server);
+    let mut peer = Peer::new(beacon);
+    for b in &backends {
+        peer.announce(b.port, "");
+    }
+    eventually("both joined", || members(&server).len() == 2);
+    peer.announce(backends[1].port, " state=leaving");
+    peer.send(b"BEACON mac=");
+    eventually("the last one is dropped", || {
+        drops(&server, "bad mac length") == 1
+    });
+    let page = |path: &str| {
+        let r = get(server.port, path).unwrap();
+        assert_eq!(r.status, 200, "{path}");
+        let text = r.text();
+        assert!(!text.contains(&SECRET[4..]), "{path}");
+        text
+    };
+    for (path, parts) in [
+        ("/m", vec![">live, 2", " s left<", ">left<"]),
+        (
+            "/m?xml=1",
+            vec![
+                "<httpd:lease>live</httpd:lease>",
+                "<httpd:leaseremaining>2",
+                "<httpd:lease>left</httpd:lease>",
+            ],
+        ),
+        (
+            "/m?json",
+            vec![
+                "\"lease\":{\"state\":\"live\",\"remaining_ms\":2",
+                "\"lease\":{\"state\":\"left\",\"remaining_ms\":null}",
+            ],
+        ),
+        (
+            "/s",
+            vec![
+                "(last: bad mac length, from 127.0.0.1:",
+                "<p>Dropped: 1 &times; bad mac length</p>",
+                "<td>live</td>",
+                "<td>left</td>",
+            ],
+        ),
+        (
+            "/s?auto",
+            vec![
+                "Lease: live\n",
+                "LeaseRemaining: 2",
+                "Lease: left\n",
+                "ProxyBeacon[0]Balancer: balancer://c\nProxyBeacon[0]Accepted: 3\nProxyBeacon[0]Dropped: 1\n",
+                "ProxyBeacon[0]LastDrop: bad mac length\n",
+                "ProxyBeacon[0]LastDropFrom: 127.0.0.1:",
+            ],
+        ),
+    ] {
+        let text = page(path);
+        for part in parts {
+            assert!(text.contains(part), "{path}: {part}\n{text}");
+        }
+    }
+    let out = server.muster(&["scoreboard"]);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    for part in [
+        "(last: bad mac length, from 127.0.0.1:",
+        "1 x bad mac length",
+        "live",
+        "left",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}

@@ -370,13 +370,13 @@ impl Snapshot {
 
     /// The receiver and lease that a member owes its place to.
     pub fn lease_of(&self, member: &WorkerInfo) -> Option<(&BeaconInfo, &Lease)> {
-        self.beacons.iter().find_map(|b| {
-            let mut leases = b.leases.iter();
-            let lease = leases.find(|l| {
-                l.state.added && l.state.member.is_some_and(|(row, _)| row.0 == member.row)
-            })?;
-            Some((b, lease))
-        })
+        let own = |l: &&Lease| {
+            l.state.added && l.state.member.is_some_and(|(row, _)| row.0 == member.row)
+        };
+        let all = self.beacons.iter();
+        let all = all.flat_map(|b| b.leases.iter().filter(own).map(move |l| (b, l)));
+        // Of two receivers the one that heard it last.
+        all.max_by_key(|(_, l)| (!l.state.evicted, l.last_seen))
     }
 
     /// Accesses, bytes and µs, of children that live and those that are gone.

@@ -11,6 +11,7 @@ use super::picture;
 use super::size::human;
 use super::style;
 use crate::codec::date::Civil;
+use crate::shm::inspect::beacons;
 use crate::shm::status;
 
 /// The page.
@@ -176,10 +177,17 @@ fn balancer(out: &mut String, f: &Facts, b: &Shown) {
     if slow {
         columns.push("Slow Start");
     }
+    let leased = b
+        .members
+        .iter()
+        .any(|m| m.info.status & status::BEACON != 0);
+    if leased {
+        columns.push("Lease");
+    }
     columns.push("Last 5 min");
     heads(out, &columns);
     for m in &b.members {
-        member(out, f, b, m, slow);
+        member(out, f, b, m, (slow, leased));
     }
     out.push_str("</tbody></table></div>\n");
 }
@@ -203,7 +211,7 @@ fn more(out: &mut String, b: &Shown) {
     }
 }
 
-fn member(out: &mut String, f: &Facts, b: &Shown, member: &Member, slow: bool) {
+fn member(out: &mut String, f: &Facts, b: &Shown, member: &Member, (slow, leased): (bool, bool)) {
     let m = &member.info;
     let selected = f.outcome.member.is_some_and(|r| r.0 == m.row);
     out.push_str(if selected {
@@ -263,6 +271,14 @@ fn member(out: &mut String, f: &Facts, b: &Shown, member: &Member, slow: bool) {
             _ => format!("{} s", fields::seconds(time)),
         };
         cell(out, "Slow Start", "n", &text);
+    }
+    if leased {
+        let text = match beacons::of_member(&f.table, m) {
+            None => String::new(),
+            Some((state, None)) => state.to_owned(),
+            Some((state, Some(left))) => format!("{state}, {} s left", left.as_secs()),
+        };
+        cell(out, "Lease", "", &text);
     }
     cell(out, "Last 5 min", "", &picture::svg(&m.history));
     out.push_str("</tr>\n");

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::facts::{Facts, Shown};
+use crate::shm::inspect::beacons;
 use crate::shm::{WorkerInfo, status};
 
 /// The document.
@@ -102,6 +103,14 @@ fn member(out: &mut String, f: &Facts, m: &WorkerInfo) {
             quoted(&h.texts.expression),
             h.checks,
             h.bad,
+        );
+    }
+    if let Some((state, left)) = beacons::of_member(&f.table, m) {
+        let left = left.map_or("null".to_owned(), |d| d.as_millis().to_string());
+        let _ = write!(
+            out,
+            ",\"lease\":{{\"state\":{},\"remaining_ms\":{left}}}",
+            quoted(state)
         );
     }
     let pairs: Vec<_> = m

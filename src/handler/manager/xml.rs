@@ -8,6 +8,7 @@ use super::facts::{Facts, Shown};
 use super::html::{esc, factor};
 use crate::codec::date;
 use crate::config::settings::{BalancerParams, Worker};
+use crate::shm::inspect::beacons;
 use crate::shm::{WorkerInfo, status};
 
 /// The document.
@@ -123,6 +124,12 @@ fn worker(out: &mut String, f: &Facts, m: &WorkerInfo, w: &Worker) {
     if m.slow_start_ms > 0 {
         // In ms.
         e("slowstart", &m.slow_start_ms.to_string());
+    }
+    if let Some((state, left)) = beacons::of_member(&f.table, m) {
+        e("lease", state);
+        if let Some(left) = left {
+            e("leaseremaining", &left.as_secs().to_string());
+        }
     }
     if written("disablereuse") || written("enablereuse") {
         e("disablereuse", on(!p.reuse));

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::facts::{Facts, uptime_words};
 use super::number::{general, iso_date, long_date};
+use crate::shm::inspect::beacons as inspect;
 use crate::shm::status;
 
 /// The text. Lines are in httpd's order; no value can hold a line end.
@@ -92,6 +93,27 @@ pub fn text(f: &Facts) -> String {
             field("Busy", format_args!("{}", m.busy));
             field("Sent", format_args!("{}K", m.sent >> 10));
             field("Rcvd", format_args!("{}K", m.received >> 10));
+            if let Some((state, left)) = inspect::of_member(&f.table, m) {
+                field("Lease", format_args!("{state}"));
+                if let Some(left) = left {
+                    field("LeaseRemaining", format_args!("{}", left.as_secs()));
+                }
+            }
+        }
+    }
+    for (i, b) in super::beacons::receivers(f).enumerate() {
+        let mut field = |name: &str, value: std::fmt::Arguments<'_>| {
+            line(format_args!("ProxyBeacon[{i}]{name}: {value}"));
+        };
+        field("Address", format_args!("{}", plain(&b.address)));
+        field("Balancer", format_args!("{}", plain(&b.balancer)));
+        field("Accepted", format_args!("{}", b.accepted));
+        field("Dropped", format_args!("{}", b.dropped()));
+        field("Overflows", format_args!("{}", b.overflows));
+        if let Some((reason, at, from)) = &b.last_drop {
+            field("LastDrop", format_args!("{}", inspect::why(*reason)));
+            field("LastDropTime", format_args!("{}", at.seconds()));
+            field("LastDropFrom", format_args!("{}", plain(from)));
         }
     }
     out

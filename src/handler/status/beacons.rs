@@ -10,12 +10,16 @@ use crate::shm::{BeaconInfo, BeaconRole};
 
 /// A table for each receiver whose balancer the virtual host has.
 pub fn html(out: &mut String, f: &Facts) {
-    for b in &f.table.beacons {
-        let shown = f.balancers.iter().any(|own| own.name == b.balancer);
-        if shown && b.role == BeaconRole::Receiver {
-            receiver(out, f, b);
-        }
+    for b in receivers(f) {
+        receiver(out, f, b);
     }
+}
+
+/// Those that feed a balancer of the virtual host.
+pub fn receivers(f: &Facts) -> impl Iterator<Item = &BeaconInfo> {
+    let shown = |b: &&BeaconInfo| f.balancers.iter().any(|own| own.name == b.balancer);
+    let all = f.table.beacons.iter().filter(shown);
+    all.filter(|b| b.role == BeaconRole::Receiver)
 }
 
 fn receiver(out: &mut String, f: &Facts, b: &BeaconInfo) {
@@ -27,13 +31,25 @@ fn receiver(out: &mut String, f: &Facts, b: &BeaconInfo) {
         b.accepted,
         b.dropped()
     );
-    if let Some((reason, at, _)) = &b.last_drop {
+    if let Some((reason, at, from)) = &b.last_drop {
         let us = u64::try_from(f.table.taken.0.saturating_sub(at.0)).unwrap_or(0);
         let ago = Duration::from_micros(us).as_secs();
-        let _ = write!(out, " (last: {}, {ago} s ago)", esc(why(*reason)));
+        let (why, from) = (esc(why(*reason)), esc(from));
+        let _ = write!(out, " (last: {why}, from {from}, {ago} s ago)");
+    }
+    if b.overflows > 0 {
+        let _ = write!(out, ", {} lost in a full queue", b.overflows);
+    }
+    out.push_str("</p>\n");
+    let reasons = b.drops.iter().enumerate().filter(|(_, n)| **n > 0);
+    let reasons: Vec<_> = reasons
+        .map(|(reason, n)| format!("{n} &times; {}", esc(why(reason as u8))))
+        .collect();
+    if !reasons.is_empty() {
+        let _ = writeln!(out, "<p>Dropped: {}</p>", reasons.join(", "));
     }
     out.push_str(
-        "</p>\n<table border=\"0\"><tr><th>Backend</th><th>Lease</th><th>Seen</th><th>Remaining</th></tr>\n",
+        "<table border=\"0\"><tr><th>Backend</th><th>Lease</th><th>Seen</th><th>Remaining</th></tr>\n",
     );
     for lease in &b.leases {
         let now = f.table.taken_mono;

@@ -7,7 +7,7 @@ use super::people::{printable, span, table};
 use crate::clock::Wall;
 use crate::codec::beacon::Refusal;
 use crate::shm::leases::Lease;
-use crate::shm::snapshot::{BeaconInfo, BeaconRole, Snapshot};
+use crate::shm::snapshot::{BeaconInfo, BeaconRole, Snapshot, WorkerInfo};
 use crate::shm::status;
 
 /// A part for each of them.
@@ -88,6 +88,20 @@ fn receiver(out: &mut String, s: &Snapshot, b: &BeaconInfo) {
         &["lease", "state", "member", ">seen", ">remaining"],
         rows,
     );
+}
+
+/// What a member's lease is: a word, and how long it has still to run, if it ends by itself. `None`:
+/// the member did not join by an announcement.
+pub fn of_member(s: &Snapshot, m: &WorkerInfo) -> Option<(&'static str, Option<Duration>)> {
+    if m.status & status::BEACON == 0 {
+        return None;
+    }
+    let Some((b, lease)) = s.lease_of(m) else {
+        // Evicted so long ago that its record is gone.
+        return Some(("none", None));
+    };
+    let left = b.remaining(lease, s.taken_mono);
+    Some((state(lease), left.filter(|_| !lease.state.evicted)))
 }
 
 /// What became of a lease, in a word.
