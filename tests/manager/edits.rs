@@ -154,6 +154,9 @@ fn wrong_values_change_nothing_and_are_named() {
     assert_eq!(r.status, 400);
     let r: Value = serde_json::from_str(&r.text()).unwrap();
     assert!(r["errors"][0].as_str().unwrap().contains("7200"));
+    let text = s.set("b_tmo=7201&xml=1").text();
+    let told = "  <httpd:error>b_tmo=7201: a timeout has 0 to 7200 seconds</httpd:error>\n</httpd:manager>";
+    assert!(text.contains(told), "{text}");
     let nonce = s.nonce("a");
     for (form, says) in [
         (

@@ -149,7 +149,7 @@ fn an_open_manager_is_warned_of() {
 fn what_httpd_does_not_have_is_shown_in_all_forms() {
     let (a, b) = (Backend::start("a"), Backend::start("b"));
     let more = "lbmethod=byhash hashkey=header:X-Key retrybudget=35 stickycookie=SRV";
-    let text = conf(a.port, b.port, &more)
+    let text = conf(a.port, b.port, more)
         .replacen(
             &format!("{}\n", a.port),
             &format!("{} route=a slowstart=1500ms\n", a.port),

@@ -113,3 +113,54 @@ fn without_a_nonce_the_referer_is_enough() {
     s.ask("POST", "/bm", FORM, &form);
     assert_eq!(s.member(0).load_factor, 500);
 }
+
+/// Of two whole forms at once one is in force afterwards, never parts of both.
+#[test]
+fn of_two_administrators_at_once_the_last_one_wins_wholly() {
+    let s = site();
+    let (nonce, url, port) = (
+        s.nonce("a"),
+        format!("http://127.0.0.1:{}", s.a.port),
+        s.server.port,
+    );
+    let send = |n: u32| {
+        let body = format!(
+            "b=a&w={url}&nonce={nonce}&w_lf={n}&w_ls={n}&w_wr=r{n}&w_hi={n}s&w_hp={n}&b_tmo={n}&b_max={n}&b_ss=S{n}"
+        );
+        let mut c = Client::connect(port);
+        c.send(format!(
+            "POST /bm HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{PAGE}{FORM}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+        .unwrap();
+        assert_eq!(c.response("POST").unwrap().status, 200);
+    };
+    for round in 0..20 {
+        std::thread::scope(|scope| {
+            for n in [2, 3, 4 + round % 3] {
+                let send = &send;
+                scope.spawn(move || send(n));
+            }
+        });
+        let b = s.balancer();
+        let m = &b.members[0];
+        let n = m.lbset;
+        let all = (
+            m.load_factor,
+            m.route.clone(),
+            b.timeout_ms,
+            b.max_attempts_set,
+            b.sticky_cookie.clone(),
+        );
+        assert_eq!(
+            all,
+            (
+                n * 100,
+                format!("r{n}"),
+                u64::from(n) * 1000,
+                Some(n),
+                format!("S{n}")
+            )
+        );
+    }
+}

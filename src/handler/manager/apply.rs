@@ -2,7 +2,7 @@
 
 use subtle::ConstantTimeEq;
 
-use super::change::{self, Changes};
+use super::change::{self, Changes, brief};
 use super::facts::Facts;
 use super::fields;
 use super::params::{Params, decoded_again};
@@ -84,7 +84,7 @@ pub fn select(room: &Room, balancing: &Balancing, req: &Request, params: &Params
     };
     let found = named(b).or_else(|| named(&decoded_again(b)?));
     let Some(balancer) = found else {
-        return outcome.because(format!("there is no balancer {b} here"));
+        return outcome.because(format!("there is no balancer {} here", brief(b)));
     };
     outcome.balancer = Some(balancer);
     let Some(w) = params.get("w").filter(|w| !w.is_empty()) else {
@@ -93,7 +93,7 @@ pub fn select(room: &Room, balancing: &Balancing, req: &Request, params: &Params
     let member = member(balancing, balancer, w);
     outcome.member = member.or_else(|| self::member(balancing, balancer, &decoded_again(w)?));
     if outcome.member.is_none() {
-        return outcome.because(format!("balancer {b} has no member {w}"));
+        return outcome.because(format!("balancer {b} has no member {}", brief(w)));
     }
     outcome
 }
@@ -148,13 +148,15 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
     if changes.member.is_some() && outcome.member.is_none() {
         return outcome.because("w is missing: which member?");
     }
-    if let Err((status, text)) = make(room, balancing, no, row, outcome.member, &changes) {
-        outcome.status = status;
-        return outcome.because(text);
-    }
-    if let Some(url) = &changes.add {
-        let text = format!("{url} is a member now, disabled");
-        outcome.done.push(text);
+    match make(room, balancing, no, row, outcome.member, &changes) {
+        Ok(None) => {}
+        Ok(Some(name)) => outcome
+            .done
+            .push(format!("{name} is a member now, disabled")),
+        Err((status, text)) => {
+            outcome.status = status;
+            return outcome.because(text);
+        }
     }
     outcome.done.append(&mut changes.told);
     outcome.same = outcome.done.is_empty() && outcome.ignored.is_empty();
@@ -174,7 +176,8 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
     outcome
 }
 
-/// Makes all changes in one go, or none and says why; with the answer's status.
+/// Makes all changes in one go and gives the name of a member that was added, or makes none and says
+/// why, with the answer's status.
 fn make(
     room: &Room,
     balancing: &Balancing,
@@ -182,15 +185,15 @@ fn make(
     row: BalancerRow,
     member: Option<WorkerRow>,
     changes: &Changes,
-) -> Result<(), (u16, String)> {
+) -> Result<Option<String>, (u16, String)> {
     // The one refusal that httpd tells by its status.
-    let refused = |url: &str, text: String| (400, format!("b_nwrkr={url}: {text}"));
+    let refused = |url: &str, text: String| (400, format!("b_nwrkr={}: {text}", brief(url)));
     let mut url = None;
     if let Some(text) = &changes.add {
         url = Some(acceptable(text).map_err(|why| refused(text, why))?);
     }
     if url.is_none() && changes.member.is_none() && changes.balancer.is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let rows: Vec<_> = balancing.rows(no).into_iter().map(|(_, row)| row).collect();
     let grown = balancing.grown_rows(no);
@@ -204,7 +207,7 @@ fn make(
     let edit = member.zip(changes.member.as_ref());
     let board = &room.scoreboard;
     let Err(error) = board.change_by_hand(row, &rows, new.as_ref(), edit, &own) else {
-        return Ok(());
+        return Ok(url.map(|u| u.name));
     };
     let text = match error {
         AddError::Busy => {

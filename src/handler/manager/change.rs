@@ -2,6 +2,7 @@
 //!
 //! Numbers are read strictly, unlike httpd's: what is no number is an error, not a zero.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::fields::{self, Field, seconds, sticky_text};
@@ -41,6 +42,8 @@ pub struct Live {
     pub sticky: (String, String),
     /// The balancer's timeout.
     pub timeout: Duration,
+    /// Its `maxattempts`, where it was set.
+    pub max_attempts: Option<u32>,
     /// Names of the expressions that are defined where the balancer is.
     pub expressions: Vec<String>,
 }
@@ -79,7 +82,7 @@ pub fn read(params: &Params, live: &Live) -> Result<Changes, Vec<String>> {
     for (name, value) in params.iter() {
         let done = one(&mut changes, live, name, value);
         if let Err(text) = done {
-            wrong.push(format!("{name}={value}: {text}"));
+            wrong.push(format!("{name}={}: {text}", brief(value)));
         }
     }
     if !wrong.is_empty() {
@@ -102,6 +105,14 @@ pub fn read(params: &Params, live: &Live) -> Result<Changes, Vec<String>> {
         (changes.member, changes.balancer) = (None, None);
     }
     Ok(changes)
+}
+
+/// Enough of a text that somebody sent to know it again.
+pub fn brief(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(80) {
+        None => text.into(),
+        Some((end, _)) => format!("{}... ({} bytes)", &text[..end], text.len()).into(),
+    }
 }
 
 /// The fields that were given, as the forms will show them.
@@ -252,7 +263,9 @@ fn one(changes: &mut Changes, live: &Live, name: &str, value: &str) -> Result<()
             changes.balancer.get_or_insert_default().timeout = timeout;
         }
         // The form sends all fields: a default that nobody touched stays a default.
-        "b_max" if same => {}
+        "b_max" if same => {
+            changes.balancer.get_or_insert_default().max_attempts = live.max_attempts;
+        }
         "b_max" => {
             let n = number::<u32>(value).filter(|n| *n <= 99);
             let n = n.ok_or("there can be 0 to 99 further attempts")?;
@@ -275,7 +288,7 @@ fn one(changes: &mut Changes, live: &Live, name: &str, value: &str) -> Result<()
         // Only together; see `read`.
         "b_nwrkr" | "b_wyes" => {}
         _ => {
-            let text = format!("{name}: there is no such parameter");
+            let text = format!("{}: there is no such parameter", brief(name));
             changes.ignored.push(text);
         }
     }
@@ -459,6 +472,8 @@ mod tests {
             62
         );
         let long = format!("b_ss={}", "s".repeat(63));
+        let wrong = of(&format!("b_tmo={}", "9".repeat(60_000))).unwrap_err();
+        assert!(wrong[0].len() < 200 && wrong[0].contains("(60000 bytes)"));
         for bad in [
             "b_tmo=7201",
             "b_tmo=-1",

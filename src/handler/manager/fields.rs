@@ -54,6 +54,7 @@ pub fn live(b: &Shown, m: Option<&Member>) -> Live {
         health: m.map(|m| m.health.clone()).unwrap_or_default(),
         sticky: (i.sticky_cookie.clone(), i.sticky_param.clone()),
         timeout: Duration::from_millis(i.timeout_ms),
+        max_attempts: i.max_attempts_set,
         expressions: b.expressions.iter().map(|(n, _)| n.clone()).collect(),
     }
 }

@@ -11,8 +11,8 @@ pub fn svg(history: &[(u32, u32)]) -> String {
     let most = history
         .iter()
         .map(|(r, e)| u64::from(*r).max(u64::from(*e)))
-        .max();
-    let most = most.unwrap_or(0).max(1);
+        .max()
+        .unwrap_or(0);
     let width = history.len().max(1) * STEP;
     let mut out = format!(
         "<svg class=\"pic\" role=\"img\" width=\"{width}\" height=\"{HEIGHT}\" viewBox=\"0 0 {width} {HEIGHT}\">\
@@ -27,7 +27,7 @@ pub fn svg(history: &[(u32, u32)]) -> String {
                 continue;
             }
             // Whatever happened is to be seen: a pixel at least.
-            let high = (n * (HEIGHT - 1)).div_ceil(most).max(2);
+            let high = (n * (HEIGHT - 1)).div_ceil(most.max(1)).max(2);
             let _ = write!(path, "M{} {HEIGHT}v-{high}h{}v{high}z", i * STEP, STEP - 1);
         }
         if !path.is_empty() {
@@ -50,6 +50,7 @@ mod tests {
         assert!(picture.contains("M8 24v-2h3v2z"), "{picture}");
         assert!(picture.contains("class=\"err\" d=\"M12 24v-2"), "{picture}");
         assert!(!svg(&[]).contains("class=\"req\""));
+        assert!(svg(&[(0, 0)]).contains("at most 0 in ten seconds"));
         assert!(!svg(&[(u32::MAX, u32::MAX)]).contains("v-24"));
     }
 }

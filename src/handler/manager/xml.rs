@@ -21,7 +21,18 @@ pub fn text(f: &Facts) -> String {
     for b in &f.balancers {
         balancer(&mut out, f, b);
     }
-    out.push_str("  </httpd:balancers>\n</httpd:manager>\n");
+    out.push_str("  </httpd:balancers>\n");
+    // Behind all that httpd tells, and only where there is something: what came of the request.
+    for (name, texts) in [
+        ("error", &f.outcome.errors),
+        ("changed", &f.outcome.done),
+        ("ignored", &f.outcome.ignored),
+    ] {
+        for text in texts {
+            element(&mut out, 2, name, text);
+        }
+    }
+    out.push_str("</httpd:manager>\n");
     out
 }
 
