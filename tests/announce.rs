@@ -631,6 +631,60 @@ fn no_secret_is_logged_or_dumped() {
     );
 }
 
+/// The same of a muster that announces itself: every message, in order.
+#[test]
+fn an_unresolvable_target_costs_the_other_no_message() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    let back = Server::start(&format!(
+        "Listen 127.0.0.1:@PORT@\nStartServers 2\n\
+         ProxyBeaconAddress {}.invalid:5555 {}\nProxyBeaconAdvertise http://10.0.0.5\n\
+         ProxyBeaconInterval 100ms\nProxyBeaconSecret secret\n",
+        "x".repeat(64),
+        socket.local_addr().unwrap()
+    ));
+    let mut buffer = [0; 4096];
+    let mut stamps = Vec::new();
+    for number in 0..8 {
+        let n = socket.recv(&mut buffer).unwrap();
+        let said = text(&buffer[..n]);
+        assert!(said.contains(&format!(" seq={number} ")), "{said}");
+        let ts = said.split_once(" ts=").unwrap().1;
+        stamps.push(ts.split(' ').next().unwrap().parse::<i64>().unwrap());
+    }
+    assert!(stamps.is_sorted_by(|a, b| a < b), "{stamps:?}");
+    back.wait_log("cannot announce to xxx");
+}
+
+/// With `--fails 2` one bad answer between good ones is forgiven, two in a row are not.
+#[test]
+fn a_check_may_fail_now_and_then() {
+    let root = Root::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let check = format!("--check=http://{}/", listener.local_addr().unwrap());
+    let _announcer = Announcer(
+        alone(&root.0, &[&check, "--fails=2", "--interval=100ms"])
+            .spawn()
+            .unwrap(),
+    );
+    let log = root.0.join("alone.log");
+    let mut answers = [200, 503, 200, 200, 503, 200, 503, 503]
+        .into_iter()
+        .peekable();
+    while let Some(status) = answers.next() {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = std::io::Read::read(&mut stream, &mut [0; 2048]);
+        let _ = stream.write_all(format!("HTTP/1.1 {status} X\r\n\r\n").as_bytes());
+        if answers.peek().is_some() {
+            assert!(!read(&log).contains("withdrew"), "too early");
+        }
+    }
+    eventually("it is withdrawn", || read(&log).contains("withdrew"));
+    assert!(read(&log).contains("it answers 503"));
+}
+
 /// A muster that announces itself and stops is drained at once, not when its lease ends; one that
 /// only restarts stays a member.
 #[test]

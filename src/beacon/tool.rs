@@ -59,18 +59,22 @@ fn secret(path: &Path) -> Result<i32, String> {
         .and_then(|mut f| f.read_exact(&mut random))
         .map_err(|e| format!("cannot read /dev/urandom: {e}"))?;
     let digits: String = random.iter().map(|b| format!("{b:02x}")).collect();
-    OpenOptions::new()
+    let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
         .open(path)
-        .and_then(|mut f| f.write_all(format!("hex:{digits}\n").as_bytes()))
         .map_err(|e| match e.kind() {
             io::ErrorKind::AlreadyExists => {
                 format!("{shown} is there already; a secret is never overwritten")
             }
             _ => format!("cannot make {shown}: {e}"),
         })?;
+    if let Err(e) = file.write_all(format!("hex:{digits}\n").as_bytes()) {
+        // Half a secret would be in the way of the next try.
+        let _ = std::fs::remove_file(path);
+        return Err(format!("cannot write {shown}: {e}"));
+    }
     Ok(stdout::print(&format!(
         "made {shown}: copy it to each backend, and name it in ProxyBeaconSecretFile and --secret-file\n"
     )))

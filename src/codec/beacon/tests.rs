@@ -306,7 +306,9 @@ const PIECES: [&str; 24] = [
     "x",
 ];
 
-/// How many messages are made; `MUSTER_MUTATIONS` in the environment says another number.
+/// How many messages are made; `MUSTER_MUTATIONS` in the environment says another number. Ten
+/// million take some minutes:
+/// `MUSTER_MUTATIONS=10000000 cargo test --release --lib mutated_datagrams`
 fn rounds() -> usize {
     let said = std::env::var("MUSTER_MUTATIONS").ok();
     said.and_then(|n| n.parse().ok()).unwrap_or(20_000)
