@@ -158,6 +158,136 @@ fn killing_children_under_load_loses_only_what_they_had() {
     assert_eq!(zombies_of(server.pid()), 0);
 }
 
+/// How long a test under load lasts: short where all tests run, a minute by hand.
+fn seconds() -> u64 {
+    let set = std::env::var("MUSTER_TEST_SECONDS").ok();
+    set.and_then(|s| s.parse().ok()).unwrap_or(8)
+}
+
+const METHODS: [&str; 6] = [
+    "byrequests",
+    "bytraffic",
+    "bybusyness",
+    "byleasttime",
+    "byhash",
+    "heartbeat",
+];
+const PATHS: [&str; 6] = ["/m0/x", "/m1/x", "/m2/x", "/m3/x", "/m4/x", "/m5/x"];
+
+/// A random child dies each second while all methods have requests. Afterwards nothing is busy, the
+/// sum of lbstatus is what it was (also where a new load factor has made it another one), each
+/// choice is counted once, and byrequests has given each member its share but for the choices that
+/// death interrupted.
+#[test]
+fn children_that_die_at_random_leave_every_method_exact() {
+    use std::time::{Duration, Instant};
+    let backends = ["a", "b", "c"].map(Backend::start);
+    let ports = backends.each_ref().map(|b| b.port);
+    let beats = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    let listen = {
+        let free = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        free.local_addr().unwrap().port()
+    };
+    let mut conf = format!(
+        "Listen 127.0.0.1:@PORT@\nStartServers 3\nKeepAliveTimeout 60\nMaxKeepAliveRequests 0\n\
+         HeartbeatListen 127.0.0.1:{listen}\n<Location /bm>\nSetHandler balancer-manager\n</Location>\n"
+    );
+    for (i, method) in METHODS.iter().enumerate() {
+        conf += &format!("<Proxy balancer://m{i}>\n");
+        for (port, factor) in ports.iter().zip([1, 4, 1]) {
+            conf += &format!("BalancerMember http://127.0.0.1:{port} loadfactor={factor}\n");
+        }
+        conf += &format!(
+            "ProxySet lbmethod={method} nonce=known\n</Proxy>\nProxyPass /m{i}/ balancer://m{i}/\n"
+        );
+    }
+    let server = Server::start(&conf);
+    // bybusyness gets another sum.
+    let w = format!("http%3A%2F%2F127.0.0.1%3A{}", ports[0]);
+    let body = format!("b=m2&w={w}&nonce=known&w_lf=2");
+    let mut admin = Client::connect(server.port);
+    admin
+        .send(format!(
+            "POST /bm HTTP/1.1\r\nHost: localhost\r\nReferer: http://localhost/bm\r\nConnection: close\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+        .unwrap();
+    assert!(admin.response("POST").unwrap().status < 400);
+    let sums = |server: &Server| -> Vec<i64> {
+        let table = server.scoreboard();
+        let sum = |i: usize| {
+            let name = format!("balancer://m{i}");
+            let b = table.balancers.iter().find(|b| b.name == name).unwrap();
+            b.members.iter().map(|m| m.lbstatus).sum()
+        };
+        (0..METHODS.len()).map(sum).collect()
+    };
+    let expected = [0, 0, 700, 0, 0, 0];
+    assert_eq!(sums(&server), expected);
+
+    let loads = PATHS.map(|path| {
+        Load::start(server.port, path, 2, 1, |body| {
+            body.starts_with(['a', 'b', 'c'])
+        })
+    });
+    let end = Instant::now() + Duration::from_secs(seconds());
+    let (mut kills, mut random) = (0u64, u64::from(std::process::id()));
+    while Instant::now() < end {
+        let next = Instant::now() + Duration::from_secs(1);
+        eventually("a second of load", || {
+            for port in ports {
+                let text = format!("v=1&ready=5&busy=1&port={port}");
+                let _ = beats.send_to(text.as_bytes(), ("127.0.0.1", listen));
+            }
+            Instant::now() >= next
+        });
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let before = server.children();
+        let victim = before[(random >> 33) as usize % before.len()];
+        slay(victim);
+        kills += 1;
+        eventually("three children again", || {
+            let now = server.children();
+            now.len() == 3 && !now.contains(&victim)
+        });
+    }
+    let outcomes = loads.map(Load::stop);
+    eventually("nothing is busy", || {
+        let t = server.scoreboard();
+        let mut members = t.balancers.iter().flat_map(|b| &b.members);
+        members.all(|m| m.busy == 0)
+    });
+    eventually("all sums are as they were", || sums(&server) == expected);
+    let table = server.scoreboard();
+    let mut report = format!("{kills} kills in {} s;", seconds());
+    for (i, (method, outcome)) in METHODS.iter().zip(&outcomes).enumerate() {
+        let lost = outcome.failures.len() as u64;
+        let answered = outcome.answered as u64;
+        // A client loses the request that a dead child had, and perhaps a connect.
+        assert!(lost <= 2 * 3 * kills, "{method}: {:#?}", outcome.failures);
+        let own = |f: &String| f.contains(": 5") || f.contains("200 ");
+        assert!(!outcome.failures.iter().any(own), "{:#?}", outcome.failures);
+        let name = format!("balancer://m{i}");
+        let b = table.balancers.iter().find(|b| b.name == name).unwrap();
+        let elected: Vec<u64> = b.members.iter().map(|m| m.elected).collect();
+        let sum: u64 = elected.iter().sum();
+        assert!(
+            (answered..=answered + lost).contains(&sum),
+            "{method}: {elected:?} for {answered} answers and {lost} lost requests"
+        );
+        report += &format!(" {method} {answered} answered, {lost} lost, elected {elected:?};");
+        if *method == "byrequests" {
+            for (n, factor) in elected.iter().zip([1, 4, 1]) {
+                assert!(n.abs_diff(sum * factor / 6) <= 2 + kills, "{elected:?}");
+            }
+        }
+    }
+    println!("{report}");
+}
+
 #[test]
 fn after_the_supervisors_death_requests_finish_and_a_start_succeeds_at_once() {
     let gate = Gate::default();
