@@ -142,6 +142,114 @@ fn tables_with_one_child_and_with_eight() {
     }
 }
 
+/// Requests that stay open, one after the other: each meets the backend of a letter.
+fn held_open(server: &Server, backends: &[Backend], n: usize) -> (String, Vec<Client>) {
+    let mut clients = Vec::new();
+    let mut picks = String::new();
+    for _ in 0..n {
+        let before: Vec<usize> = backends.iter().map(Backend::count).collect();
+        let mut client = Client::connect(server.port);
+        client
+            .send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+            .unwrap();
+        clients.push(client);
+        let at = common::wait_for("it is at a backend", || {
+            let mut now = backends.iter().zip(&before);
+            now.position(|(b, before)| b.count() > *before)
+        });
+        picks.push((b'a' + at as u8) as char);
+    }
+    (picks, clients)
+}
+
+/// The other tables (spec: balancer 7.5 to 7.9) through the real proxy, with one child and eight.
+#[test]
+fn tables_of_other_methods_sessions_and_spares() {
+    let gate = common::backend::Gate::default();
+    let backends: Vec<_> = ["a", "b", "c"]
+        .map(|name| {
+            let gate = gate.clone();
+            Backend::with(move |r| match r.target() {
+                "/held" => Reply::Gated {
+                    first: b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n".to_vec(),
+                    rest: b"done".to_vec(),
+                    gate: gate.clone(),
+                },
+                _ => Reply::Text(name.into()),
+            })
+        })
+        .into();
+    let dead = free_port();
+    let [a, b, c] = [0, 1, 2].map(|i: usize| backends[i].port);
+    for children in [1, 8] {
+        let start = |set: &str, members: &[(u16, &str)]| {
+            let conf = balancer(set, members).replace("byrequests lbmethod=", "");
+            Server::start(&conf.replace("StartServers 3", &format!("StartServers {children}")))
+        };
+        let ask = |server: &Server, path: &str| get(server.port, path).unwrap().text().remove(0);
+        let picks = |server: &Server, path: &str, n: usize| -> String {
+            (0..n).map(|_| ask(server, path)).collect()
+        };
+        let lbstatus =
+            |server: &Server| -> Vec<i64> { members(server).iter().map(|m| m.lbstatus).collect() };
+        // 7.5
+        let server = start("", &[(a, "loadfactor=2.5"), (b, "")]);
+        assert_eq!(picks(&server, "/", 14), "abaaabaabaaaba");
+        assert_eq!(lbstatus(&server), [0, 0]);
+        // 7.6
+        let server = start("lbmethod=bytraffic", &[(a, ""), (b, "loadfactor=3")]);
+        assert_eq!(picks(&server, "/", 12), "abbbabbbabbb");
+        let server = start("lbmethod=bytraffic", &[(a, ""), (b, "")]);
+        assert_eq!(picks(&server, "/", 4), "abab");
+        // 7.7
+        for (factor, expected, states) in [
+            ("", "ababab", [0, 0]),
+            ("loadfactor=3", "bababa", [-600, 600]),
+        ] {
+            let server = start("lbmethod=bybusyness", &[(a, ""), (b, factor)]);
+            let (picks, clients) = held_open(&server, &backends[..2], 6);
+            assert_eq!(
+                (picks.as_str(), lbstatus(&server)),
+                (expected, states.into())
+            );
+            assert!(members(&server).iter().all(|m| m.busy == 3));
+            drop(clients);
+        }
+        let server = start(
+            "lbmethod=bybusyness",
+            &[(a, ""), (b, "loadfactor=4"), (c, "")],
+        );
+        assert_eq!(
+            picks(&server, "/", 6),
+            "babbcb",
+            "one by one: as byrequests"
+        );
+        // 7.8
+        let routes = [(a, "route=a"), (b, "route=b"), (c, "route=c")];
+        let server = start("stickysession=S", &routes);
+        assert_eq!(picks(&server, "/?S=x.a", 3), "aaa");
+        assert_eq!(lbstatus(&server), [-600, 300, 300]);
+        assert_eq!(picks(&server, "/", 6), "bcbcbc");
+        assert_eq!(lbstatus(&server), [0, 0, 0]);
+        // 7.9: a dead one, b regular, then a spare and a standby.
+        let reserves = |b_is: &'static str, spare: &'static str| {
+            [
+                (dead, "status=+E retry=600"),
+                (b, b_is),
+                (a, spare),
+                (c, "status=+H"),
+            ]
+        };
+        let server = start("", &reserves("", "status=+R"));
+        assert_eq!(picks(&server, "/", 4), "baba");
+        let server = start("", &reserves("", "status=+RD"));
+        assert_eq!(picks(&server, "/", 3), "bbb");
+        let server = start("", &reserves("status=+D", "status=+RD"));
+        assert_eq!(picks(&server, "/", 3), "ccc");
+    }
+    gate.open();
+}
+
 #[test]
 fn a_key_has_its_member() {
     let backends = ["a", "b", "c", "d"].map(Backend::start);

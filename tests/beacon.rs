@@ -636,3 +636,83 @@ fn pages_show_leases_and_drops() {
         assert!(text.contains(part), "{part}\n{text}");
     }
 }
+
+/// The reader is stopped for longer than a lease lasts while the backend goes on announcing itself;
+/// then more threads than there are processors do nothing but count. Announcements that wait are read
+/// before anybody is judged, and checks are measured by the clock: nobody is evicted, and the work
+/// goes on afterwards.
+#[test]
+fn neither_a_stopped_reader_nor_busy_processors_evict_who_is_there() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    let (a, checked) = (Backend::start("a"), Backend::start("c"));
+    let beacon = udp_port();
+    let more = format!(
+        "<Proxy balancer://h>\nBalancerMember http://127.0.0.1:{} hcmethod=TCP hcinterval=200ms hcfails=1\n</Proxy>",
+        checked.port
+    );
+    let server = Server::start(&conf(beacon, 4, "2", &more));
+    let over = Arc::new(AtomicBool::new(false));
+    let announcer = {
+        let (over, port) = (over.clone(), a.port);
+        std::thread::spawn(move || {
+            let mut peer = Peer::new(beacon);
+            while !over.load(Relaxed) {
+                peer.announce(port, "");
+                std::thread::park_timeout(Duration::from_millis(200));
+            }
+        })
+    };
+    let checks = || {
+        let table = server.scoreboard();
+        let mut all = table.balancers.iter().flat_map(|b| &b.members);
+        all.find_map(|m| m.health.as_ref()).unwrap().checks
+    };
+    eventually("it joined and the other is checked", || {
+        is_member(&server, a.port) && checks() > 1
+    });
+    let lasts = |what: &str, time: Duration| {
+        let end = Instant::now() + time;
+        eventually(what, || {
+            assert!(is_member(&server, a.port), "{what}: {}", server.story());
+            Instant::now() >= end
+        });
+    };
+    let go_on = |what: &str| {
+        let (before, accepted) = (checks(), receiver(&server).accepted);
+        eventually(what, || {
+            checks() > before + 2 && receiver(&server).accepted > accepted + 2
+        });
+        lasts(what, Duration::from_secs(1));
+    };
+
+    let reader = Pid::from_raw(holder(&server).pid);
+    kill(reader, Signal::SIGSTOP).unwrap();
+    lasts("its reader is stopped", Duration::from_secs(3));
+    for _ in 0..10 {
+        assert_eq!(get(server.port, "/").unwrap().status, 200);
+    }
+    kill(reader, Signal::SIGCONT).unwrap();
+    go_on("after the stop");
+
+    let burners: Vec<_> = (0..8)
+        .map(|_| {
+            let over = over.clone();
+            std::thread::spawn(move || {
+                while !over.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        })
+        .collect();
+    lasts("processors are busy", Duration::from_secs(3));
+    assert_eq!(get(server.port, "/").unwrap().status, 200);
+    go_on("beside them");
+    over.store(true, Relaxed);
+    for thread in burners {
+        thread.join().unwrap();
+    }
+    announcer.join().unwrap();
+    assert_eq!(server.count_log("Health check DISABLING"), 0);
+    assert_eq!(server.count_log("evicted"), 0);
+}
