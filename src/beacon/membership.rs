@@ -23,6 +23,8 @@ use crate::shm::{
 const RETRY: Duration = Duration::from_secs(60);
 /// Leases are looked over at most this often.
 const SWEEP: Duration = Duration::from_secs(1);
+/// Leases run so many times as long while the socket cannot hold what comes.
+const PATIENCE: u32 = 3;
 /// `loadfactor` × 100 where nothing is announced.
 const PLAIN_FACTOR: u32 = 100;
 
@@ -222,18 +224,22 @@ impl Membership {
     }
 
     /// Evicts whoever has been silent for too long, and forgets those of no use. To be called when
-    /// all that had arrived by `now` was read.
-    pub fn sweep(&mut self, now: Mono) {
+    /// all that had arrived by `now` was read. `overflowed`: when datagrams were lost last, since
+    /// there were more than could be read; what was lost may have been a sign of life, so leases
+    /// are longer then, within a bound.
+    pub fn sweep(&mut self, now: Mono, overflowed: Mono) {
         if now.since(self.swept) < SWEEP {
             return;
         }
         self.swept = now;
+        let flooded = overflowed != Mono(0) && now.since(overflowed) <= self.timeout;
+        let timeout = self.timeout * if flooded { PATIENCE } else { 1 };
         if !self.timeout.is_zero() {
             for index in 0..self.records.len() {
                 if let Some(r) = &self.records[index]
                     && r.state.added
                     && !r.state.evicted
-                    && now.since(r.last_seen) > self.timeout
+                    && now.since(r.last_seen) > timeout
                 {
                     if self.heard_elsewhere(r) {
                         self.change(index, |state| *state = LeaseState::default());

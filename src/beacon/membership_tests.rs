@@ -157,16 +157,16 @@ fn one_joins_falls_silent_and_returns() {
     let mut s = site(4, 10);
     assert_eq!(s.hear("HTTP://B:80/", 5, 0.0), Ok(()));
     assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
-    s.members.sweep(at(10.0));
+    s.members.sweep(at(10.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Bcn Ok"], "exactly the timeout");
-    s.members.sweep(at(11.1));
+    s.members.sweep(at(11.1), Mono(0));
     assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
     assert_eq!(s.hear("http://b", 6, 12.0), Ok(()));
     assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
     assert_eq!(s.hear("http://b", 6, 12.1), Err(Refusal::Replayed));
     assert_eq!(s.hear("http://b", 4, 12.2), Err(Refusal::Replayed));
     // A replay is no sign of life.
-    s.members.sweep(at(23.2));
+    s.members.sweep(at(23.2), Mono(0));
     assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
 }
 
@@ -190,7 +190,7 @@ fn members_of_others_are_left_alone() {
     // One spelling of a URL or another: it is the same backend.
     assert_eq!(s.hear("http://slash", 1, 0.0), Err(Refusal::NotManaged));
     assert!(s.list().is_empty());
-    s.members.sweep(at(100.0));
+    s.members.sweep(at(100.0), Mono(0));
     let own = &s.board.snapshot().balancers[0].members[0];
     assert_eq!(status::text(own.status), "Init Ok ");
 }
@@ -201,7 +201,7 @@ fn what_an_administrator_sets_stays() {
     s.hear("http://b", 1, 0.0).unwrap();
     s.board
         .change_status_for_tests(s.row("http://b"), status::STOPPED | status::DRAIN);
-    s.members.sweep(at(3.0));
+    s.members.sweep(at(3.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Drn Dis Stop Bcn"]);
     s.hear("http://b", 2, 4.0).unwrap();
     assert_eq!(s.list(), ["http://b Init Drn Stop Bcn"]);
@@ -211,7 +211,7 @@ fn what_an_administrator_sets_stays() {
     s.board.change_status_for_tests(c, status::DISABLED);
     s.hear("http://c", 2, 4.5).unwrap();
     assert_eq!(s.list()[1], "http://c Init Dis Bcn");
-    s.members.sweep(at(7.0));
+    s.members.sweep(at(7.0), Mono(0));
     s.hear("http://c", 3, 8.0).unwrap();
     assert_eq!(s.list()[1], "http://c Init Bcn Ok");
 }
@@ -272,7 +272,7 @@ fn a_new_holder_goes_on_where_the_old_one_was() {
     s.hear("http://c", 7, 20.0).unwrap();
     s.hand_over(25.0);
     assert_eq!(s.hear("http://b", 7, 25.5), Err(Refusal::Replayed));
-    s.members.sweep(at(31.0));
+    s.members.sweep(at(31.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Dis Bcn", "http://c Init Bcn Ok"]);
     s.hand_over(32.0);
     s.hear("http://b", 8, 33.0).unwrap();
@@ -287,9 +287,9 @@ fn members_without_a_record_get_a_fresh_lease() {
     s.board.free_lease(rows.receiver(0).unwrap(), 0);
     s.hand_over(20.0);
     assert_eq!(s.members.len(), 1);
-    s.members.sweep(at(49.0));
+    s.members.sweep(at(49.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
-    s.members.sweep(at(51.0));
+    s.members.sweep(at(51.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
 }
 
@@ -322,7 +322,7 @@ fn steps_that_were_cut_are_put_right() {
             "http://d Init Bcn Ok"
         ]
     );
-    s.members.sweep(at(31.0));
+    s.members.sweep(at(31.0), Mono(0));
     let want = [
         "http://b Init Dis Bcn",
         "http://c Init Bcn Ok",
@@ -351,8 +351,8 @@ fn records_are_given_back_and_never_live_ones() {
     assert_eq!(s.hear("http://more", 1, 61.0), Err(Refusal::AddFailed));
     assert_eq!(s.members.len(), 5);
     // The evicted ones too; their members stay and are adopted again.
-    s.members.sweep(at(80.0));
-    s.members.sweep(at(125.0));
+    s.members.sweep(at(80.0), Mono(0));
+    s.members.sweep(at(125.0), Mono(0));
     assert_eq!(s.members.len(), 0);
     s.hear("http://h2", 3, 126.0).unwrap();
     assert_eq!(s.list()[2], "http://h2 Init Bcn Ok");
@@ -385,14 +385,14 @@ fn two_receivers_of_one_balancer_leave_each_other_s_members_alone() {
         let now = f64::from(second);
         s.hear("http://b", 2 + i64::from(second), now).unwrap();
         hear(&mut other, "http://c", &message(2 + i64::from(second)), now).unwrap();
-        s.members.sweep(at(now));
-        other.sweep(at(now));
+        s.members.sweep(at(now), Mono(0));
+        other.sweep(at(now), Mono(0));
         assert_eq!(s.list(), ["http://b Init Bcn Ok", "http://c Init Bcn Ok"]);
     }
     // Each evicts its own.
-    other.sweep(at(45.0));
+    other.sweep(at(45.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Bcn Ok", "http://c Init Dis Bcn"]);
-    s.members.sweep(at(45.0));
+    s.members.sweep(at(45.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Dis Bcn", "http://c Init Dis Bcn"]);
 }
 
@@ -405,13 +405,13 @@ fn a_backend_may_tell_both_receivers() {
     hear(&mut other, "http://b", &message(5), 0.1).unwrap();
     // From now on only the other one hears it.
     hear(&mut other, "http://b", &message(6), 8.0).unwrap();
-    s.members.sweep(at(12.0));
+    s.members.sweep(at(12.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
     // Sent to the first again by somebody who listened.
     assert_eq!(s.hear("http://b", 6, 17.0), Ok(()));
     assert_eq!(s.hear("http://b", 6, 17.0), Err(Refusal::Replayed));
-    other.sweep(at(18.2));
-    s.members.sweep(at(18.2));
+    other.sweep(at(18.2), Mono(0));
+    s.members.sweep(at(18.2), Mono(0));
     assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
     s.hear("http://b", 7, 19.0).unwrap();
     hear(&mut other, "http://b", &message(7), 19.0).unwrap();
@@ -460,12 +460,29 @@ fn leases_are_longer_by_the_time_that_nobody_listened() {
     s.hear("http://b", 1, 0.0).unwrap();
     s.members = membership(&s.settings, &s.board, Generation(1));
     s.members.take_over(at(45.0), Duration::from_secs(43));
-    s.members.sweep(at(46.5));
+    s.members.sweep(at(46.5), Mono(0));
     assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
     // Also for who takes over from that one.
     s.hand_over(47.0);
-    s.members.sweep(at(52.0));
+    s.members.sweep(at(52.0), Mono(0));
     assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
-    s.members.sweep(at(53.5));
+    s.members.sweep(at(53.5), Mono(0));
     assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
+}
+
+/// A flood that pushes announcements out of the queue must not empty the balancer, nor keep the
+/// dead in it for ever.
+#[test]
+fn leases_are_longer_while_datagrams_are_lost() {
+    let mut s = site(4, 10);
+    s.hear("http://b", 1, 0.0).unwrap();
+    s.members.sweep(at(15.0), at(14.0));
+    assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
+    s.members.sweep(at(29.0), at(29.0));
+    assert_eq!(s.list(), ["http://b Init Bcn Ok"]);
+    s.members.sweep(at(31.0), at(31.0));
+    assert_eq!(s.list(), ["http://b Init Dis Bcn"]);
+    s.hear("http://b", 2, 40.0).unwrap();
+    s.members.sweep(at(51.0), at(40.5));
+    assert_eq!(s.list(), ["http://b Init Dis Bcn"], "the flood is over");
 }

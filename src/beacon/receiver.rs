@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::membership::Membership;
 use super::throttle::Throttle;
-use crate::clock;
+use crate::clock::{self, Mono};
 use crate::codec::beacon::{Announcement, LONGEST, MacPolicy, Refusal, Verifier};
 use crate::config::beacon as config;
 use crate::log;
@@ -48,6 +48,9 @@ pub(super) struct Receiver {
     alive: Rc<Cell<bool>>,
     /// Read since the leases were last looked at.
     read: Cell<u64>,
+    /// What the kernel had dropped when that was last looked at, and when it last was more.
+    overflows: Cell<u32>,
+    overflowed: Cell<Mono>,
 }
 
 impl Receiver {
@@ -68,6 +71,7 @@ impl Receiver {
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
         let source = Source::new(socket.as_raw_fd())?;
+        let overflows = udp::dropped(&socket).unwrap_or(0);
         let max_skew = i64::try_from(settings.max_skew.as_micros()).unwrap_or(i64::MAX);
         let receiver = Rc::new(Receiver {
             source,
@@ -84,6 +88,8 @@ impl Receiver {
             throttle: RefCell::default(),
             alive,
             read: Cell::new(0),
+            overflows: Cell::new(overflows),
+            overflowed: Cell::new(Mono(0)),
         });
         log::notice(
             "proxy_beacon",
@@ -147,6 +153,9 @@ impl Receiver {
     }
 
     fn datagram(&self, bytes: &[u8], from: SocketAddr) {
+        if !self.board.is_receiving(self.row) {
+            return;
+        }
         let verdict = self.verifier.judge(bytes, clock::wall().0);
         let outcome = verdict.and_then(|a| self.announcement(&a, from));
         match outcome {
@@ -183,15 +192,19 @@ impl Receiver {
             return;
         }
         self.read.set(0);
-        if let Some(m) = &self.membership {
-            m.borrow_mut().sweep(clock::now());
-        }
-        self.board.set_listened(self.row, clock::now());
+        let now = clock::now();
         if let Some(socket) = &*self.socket.borrow()
             && let Ok(n) = udp::dropped(socket)
         {
+            if n != self.overflows.replace(n) {
+                self.overflowed.set(now);
+            }
             self.board.set_overflows(self.row, u64::from(n));
         }
+        if let Some(m) = &self.membership {
+            m.borrow_mut().sweep(now, self.overflowed.get());
+        }
+        self.board.set_listened(self.row, now);
     }
 
     /// Reads what waits, then closes the socket at once: after a change of the address it may still

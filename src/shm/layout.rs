@@ -103,7 +103,7 @@
 //!
 //! BEACON SLOT, 1024 bytes, R of them: a server that receives announcements or makes them. The
 //! first line, the balancer and the texts are the supervisor's, all else is the holder's
-//!    0  u32  1 in use · 4 oldest generation that uses it · 8 newest one · 12 sequence of the texts
+//!    0  u32  1 in use, 2 by an instance that ends · 4 oldest generation that uses it · 8 newest one · 12 sequence of the texts
 //!   16  u32  1 receives, 2 announces · 20 balancer slot plus 1; 0 none · 24 u64 timeout in ms
 //!   64  u64  announcements accepted · 72 datagrams that the kernel dropped · 80 i64 wall: last one accepted
 //!   88  i64  wall: last one dropped · 96 u32 why, plus 1 · 100 leases in use · 104 i64 last time stamp sent · 112 u64 messages sent
@@ -130,6 +130,8 @@ pub const BYTE_ORDER: u32 = 0x0102_0304;
 
 /// Bytes of the header.
 pub const HEADER: usize = 4096;
+/// A beacon slot's first word when the instance ends: nothing is accepted any more.
+pub const CLOSING: u32 = 2;
 /// Bytes of a job slot.
 pub const JOB: usize = 128;
 /// Job slots, all in the header's page.

@@ -184,6 +184,21 @@ impl Scoreboard {
         b.last_reason.store(u32::from(reason) + 1, Relaxed);
     }
 
+    /// Supervisor: nothing is accepted from now on, since the marks are about to be saved.
+    pub fn close_receivers(&self) {
+        for (_, b) in self.table.beacons() {
+            if b.used.load(Relaxed) != 0 {
+                b.used.store(layout::CLOSING, Release);
+            }
+        }
+    }
+
+    /// Whether announcements are accepted.
+    pub fn is_receiving(&self, row: BeaconRow) -> bool {
+        let slot = self.beacon_slot(row);
+        slot.is_some_and(|b| b.used.load(Acquire) != layout::CLOSING)
+    }
+
     /// When the receiver's socket was last looked into; 0: never.
     pub fn listened(&self, row: BeaconRow) -> Mono {
         let slot = self.beacon_slot(row);

@@ -338,6 +338,9 @@ mod tests {
             old.make_lease(row, i as u16, url, ts, NOW);
         }
         old.note_announced(row, 0, "r1", 250);
+        assert!(old.is_receiving(row));
+        old.close_receivers();
+        assert!(!old.is_receiving(row), "what comes later is in no file");
         old.save_marks(&path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -106,9 +106,24 @@ impl<const WORDS: usize> Text<WORDS> {
         String::from_utf8_lossy(&self.bytes()).into_owned()
     }
 
-    /// Whether it is exactly this.
+    /// Whether it is exactly this. Copies nothing, and looks no further than to the first difference.
     pub fn is(&self, text: &[u8]) -> bool {
-        text.len() <= Self::MAX && self.bytes() == text
+        if text.len() > Self::MAX || text.contains(&0) {
+            return false;
+        }
+        let mut parts = text.chunks(8);
+        for word in &self.0 {
+            let word = word.load(Ordering::Relaxed).to_ne_bytes();
+            let part = parts.next().unwrap_or_default();
+            if word[..part.len()] != *part {
+                return false;
+            }
+            if let Some(end) = word.get(part.len()) {
+                return *end == 0;
+            }
+        }
+        // All words are full of it; a NUL had to follow.
+        false
     }
 }
 
@@ -134,9 +149,12 @@ mod tests {
         assert_eq!(t.bytes(), b"0123456789abcde");
         t.set_parts(&[b"GET", b" ", b"/x"]);
         assert_eq!(t.string(), "GET /x");
-        assert!(!t.is(b"GET /"));
+        assert!(!t.is(b"GET /") && !t.is(b"GET /xy") && !t.is(b"GET /x\0") && !t.is(b""));
+        t.set(b"12345678");
+        assert!(t.is(b"12345678") && !t.is(b"1234567") && !t.is(b"123456789"));
         t.set(b"");
         assert_eq!(t.string(), "");
+        assert!(t.is(b"") && !t.is(b"1"));
     }
 
     #[test]
