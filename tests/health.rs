@@ -100,7 +100,7 @@ fn log_lines_tell_of_each_step() {
         .replace("proxy_hcheck:debug", "info proxy_hcheck:debug");
     let server = Server::start(&conf);
     let name = format!("http://127.0.0.1:{}", a.port);
-    server.wait_log(&format!("Health check DISABLING {name}"));
+    server.wait_log(&format!("Health check DISABLING {name}: status 500"));
     mood.store(302, Ordering::SeqCst);
     server.wait_log(&format!("Health check ENABLING {name}"));
     server.wait_log(&format!("Health checking {name}"));

@@ -32,6 +32,9 @@ const SLOW: Duration = Duration::from_secs(3);
 /// Members added at run time are looked for this often.
 const GROWN_EVERY: Duration = Duration::from_millis(500);
 
+/// What came of a check; `Err`: why it was bad.
+type Verdict = Result<(), String>;
+
 /// Checks the members of all balancers.
 pub struct Checker {
     settings: Rc<Settings>,
@@ -161,7 +164,7 @@ impl Checker {
                 let good = self.judge_answer(&target, &texts.expression, answer).await;
                 (Outcome::Connected, good)
             }
-            other => (other, true),
+            other => (other, Ok(())),
         };
         if !self.held.get() || self.turn.get() != turn {
             // Another child is the watchdog now and has begun anew.
@@ -188,17 +191,19 @@ impl Checker {
             }
             Outcome::Failed(reason) => {
                 log::debug!(target: "proxy_hcheck", "Health check of {} failed: {reason}", target.name);
-                Some(false)
+                Some(Err(reason))
             }
             Outcome::Connected | Outcome::Answered(_) => Some(good),
         };
         match good {
             None => self.board.health_abandoned(target.row, now),
-            Some(good) => self.conclude(&target, &current, good, now),
+            Some(verdict) => self.conclude(&target, &current, &verdict, now),
         }
     }
 
-    async fn judge_answer(&self, target: &Target, expression: &str, answer: Answer) -> bool {
+    /// `Err`: why it is bad.
+    async fn judge_answer(&self, target: &Target, expression: &str, answer: Answer) -> Verdict {
+        let status = answer.head.status;
         log::debug!(
             target: "proxy_hcheck",
             "Health check of {}: {} {}",
@@ -228,7 +233,11 @@ impl Checker {
                 target.name
             ),
         }
-        good.unwrap_or(false)
+        match good {
+            Ok(true) => Ok(()),
+            _ if expression.is_empty() => Err(format!("status {status}")),
+            _ => Err(format!("condition {expression} with status {status}")),
+        }
     }
 
     /// The named expression; without it the plain status rule holds.
@@ -240,7 +249,8 @@ impl Checker {
         find_expression(all.iter(), name).map(|e| &e.expression)
     }
 
-    fn conclude(&self, target: &Target, state: &HealthState, good: bool, now: Mono) {
+    fn conclude(&self, target: &Target, state: &HealthState, verdict: &Verdict, now: Mono) {
+        let good = verdict.is_ok();
         log::debug!(
             target: "proxy_hcheck",
             "Health check {} Status ({}) for {}.",
@@ -260,12 +270,15 @@ impl Checker {
         let (counts, step) = judge(down, good, counts, rules);
         let counts = (counts.passed, counts.failed);
         self.board.health_ended(target.row, now, good, counts, step);
-        let word = match step {
-            HealthStep::Stay => return,
-            HealthStep::Enable => "ENABLING",
-            HealthStep::Disable => "DISABLING",
-        };
-        log::info!(target: "proxy_hcheck", "Health check {word} {}", target.name);
+        match (step, verdict) {
+            (HealthStep::Stay, _) => {}
+            (HealthStep::Disable, Err(why)) => {
+                log::info!(target: "proxy_hcheck", "Health check DISABLING {}: {why}", target.name);
+            }
+            (HealthStep::Enable | HealthStep::Disable, _) => {
+                log::info!(target: "proxy_hcheck", "Health check ENABLING {}", target.name);
+            }
+        }
     }
 }
 
