@@ -51,7 +51,7 @@ pub fn local(room: &Room, req: &Request, has_body: bool) -> Result<Option<Answer
                 TraceEnable::On | TraceEnable::Extended => Ok(Some(echo(req))),
             }
         }
-        Method::Options if files => {
+        Method::Options if req.handler != "proxy-server" => {
             let mut head = answer::head(200);
             head.fields
                 .push(b"Allow", answer::allow(room, req).as_bytes());

@@ -42,6 +42,9 @@ fn the_page_says_what_there_is() {
     );
     assert_eq!(s.ask("HEAD", "/bm", "", "").body, b"");
     assert_eq!(s.ask("PUT", "/bm", PAGE, "").status, 405);
+    let options = s.ask("OPTIONS", "/bm", "", "");
+    assert_eq!((options.status, options.body.len()), (200, 0));
+    assert!(options.field("allow").unwrap().contains("POST"));
     // A form is shown without a nonce, to who comes from the page.
     let url = format!("/bm?b=a&w=http://127.0.0.1:{}", s.a.port);
     let text = s.ask("GET", &url, PAGE, "").text();
