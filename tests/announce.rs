@@ -683,6 +683,12 @@ fn a_check_may_fail_now_and_then() {
     }
     eventually("it is withdrawn", || read(&log).contains("withdrew"));
     assert!(read(&log).contains("it answers 503"));
+    // Another reason is news, the same one is not.
+    drop(listener);
+    eventually("it says that nothing listens now", || {
+        read(&log).contains("Connection refused")
+    });
+    assert_eq!(read(&log).matches("it answers 503").count(), 1);
 }
 
 /// A muster that announces itself and stops is drained at once, not when its lease ends; one that

@@ -94,7 +94,12 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
     let mut command = Vec::new();
     while let Some(word) = words.next() {
         if word == "--" {
-            command = words.cloned().collect();
+            command = words.cloned().collect::<Vec<_>>();
+            if command.is_empty() {
+                return Err(
+                    "behind -- stands the backend's command; without one leave -- out".into(),
+                );
+            }
             break;
         }
         let text = word.to_string_lossy().into_owned();
@@ -147,10 +152,11 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
             "--interval" => {
                 every = interval(&value, Unit::Seconds)
                     .filter(|d| *d >= SLICE)
-                    .ok_or_else(|| wrong("a time of at least 100ms"))?;
+                    .ok_or_else(|| wrong("a time of at least 100ms (digits and ms, s, mi or h)"))?;
             }
             "--drain" => {
-                drain = interval(&value, Unit::Seconds).ok_or_else(|| wrong("a time"))?;
+                drain = interval(&value, Unit::Seconds)
+                    .ok_or_else(|| wrong("a time (digits and ms, s, mi or h)"))?;
             }
             "--route" => {
                 if !value.bytes().all(|b| b.is_ascii_graphic()) {
@@ -232,6 +238,8 @@ mod tests {
             ("--mac any", "hmac-sha256 or siphash"),
             ("--check ftp://x", "tcp, none or"),
             ("--what", "no option"),
+            ("--to h:1 --", "leave -- out"),
+            ("--drain soon", "digits and ms, s, mi or h"),
             (
                 "--to h:1 node app.js",
                 "\"node\" is no option of it; a command stands behind --",

@@ -20,6 +20,9 @@ use crate::sys::wait::{ExitCause, reap};
 /// How often a backend that does not answer is looked at.
 const IMPATIENT: Duration = Duration::from_millis(250);
 
+/// Different reasons told of in one outage.
+const MOST_REASONS: usize = 8;
+
 /// Announces until it is stopped or its command ends; gives the exit status.
 ///
 /// # Errors
@@ -87,17 +90,23 @@ fn warn_of_loopback(options: &Options) {
 fn announce(wire: &Wire) {
     let options = wire.options();
     let mut failed: u32 = 0;
+    // Of this outage, each told once.
+    let mut reasons: Vec<String> = Vec::new();
     loop {
         let pause = match options.check.look(&options.origin) {
             Ok(()) => {
                 failed = 0;
+                reasons.clear();
                 wire.announce();
                 jittered(options.interval)
             }
             Err(why) => {
                 failed = failed.saturating_add(1);
-                if failed == options.fails {
-                    say(&format!("not announcing {}: {why}", options.origin));
+                if failed >= options.fails {
+                    if reasons.len() < MOST_REASONS && !reasons.contains(&why) {
+                        say(&format!("not announcing {}: {why}", options.origin));
+                        reasons.push(why);
+                    }
                     wire.withdraw(false);
                 }
                 IMPATIENT.min(options.interval)
