@@ -464,11 +464,20 @@ fn a_member_comes_back_by_one_probe() {
 #[test]
 fn when_all_are_dead() {
     let (x, y) = (free_port(), free_port());
-    // Forced recovery: each request tries both and gets 503.
-    let server = Server::start(&balancer("", &[(x, ""), (y, "")]));
+    // Forced recovery: each request tries both and gets 503. What is done with members in error is
+    // told at level debug.
+    let conf = balancer("", &[(x, ""), (y, "")]);
+    let server = Server::start(&format!("LogLevel proxy_balancer:debug\n{conf}"));
     for _ in 0..3 {
         assert_eq!(get(server.port, "/").unwrap().status, 503);
     }
+    for port in [x, y] {
+        let named = format!("worker http://127.0.0.1:{port} of balancer://c");
+        server.wait_log(&format!("AH01165: forcing recovery for {named}"));
+    }
+    server.wait_log(&format!(
+        "AH00933: too soon to retry worker http://127.0.0.1:{x} of balancer://c"
+    ));
     let tried: u64 = members(&server).iter().map(|m| m.elected).sum();
     assert_eq!(tried, 6);
     // Without it nobody is tried until `retry` has passed.

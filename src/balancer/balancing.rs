@@ -104,6 +104,7 @@ impl Balancing {
                 patient: Cell::new(true),
                 silent: Cell::new(false),
                 told_silent: Cell::new(false),
+                forced: Cell::new(false),
             });
         }
         Balancing {

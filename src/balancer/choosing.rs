@@ -128,6 +128,7 @@ impl Balancing {
         drop(turn);
 
         self.tell(balancer, local, notice, locked);
+        self.tell_retries(balancer, local, &list, &members);
         let pick = picked.inspect_err(|e| self.tell_none(balancer, *e))?;
         let worker = list.members[pick.index];
         self.tell_choice(balancer, worker, &pick);
@@ -158,7 +159,9 @@ impl Balancing {
     ) -> Result<Pick, NoMember> {
         let state = self.board.balancer(local.row);
         self.load(local, list, members, asked.skip, now);
+        local.forced.set(false);
         if state.force_recovery && select::all_in_error(members) {
+            local.forced.set(true);
             for (m, &row) in members.iter().zip(&list.rows) {
                 if status::usable(m.status & !status::ERROR) {
                     self.board.clear_error(row);
@@ -309,6 +312,28 @@ impl Balancing {
                 self.name(balancer)
             ),
             _ => {}
+        }
+    }
+
+    /// At level debug: what became of members in error.
+    fn tell_retries(&self, balancer: BalancerNo, local: &Local, list: &List, members: &[Member]) {
+        if !log::log_enabled!(target: "proxy_balancer", log::Level::Debug) {
+            return;
+        }
+        for (m, &no) in members.iter().zip(&list.members) {
+            let text = if local.forced.get() && m.offer == Offer::Usable {
+                "AH01165: forcing recovery for"
+            } else if m.status & status::ERROR == 0 {
+                continue;
+            } else if m.offer == Offer::Probe {
+                "AH00932: retry time is over for"
+            } else if m.status & status::STOPPED != 0 {
+                "AH03305: stopped, so never retried:"
+            } else {
+                "AH00933: too soon to retry"
+            };
+            let (balancer, worker) = (self.name(balancer), &self.worker(no).name);
+            log::debug!(target: "proxy_balancer", "{text} worker {worker} of {balancer}");
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Local {
     pub(super) silent: Cell<bool>,
     /// That was told.
     pub(super) told_silent: Cell<bool>,
+    /// The last choice began with a forced recovery.
+    pub(super) forced: Cell<bool>,
 }
 
 /// The members of a balancer, configured ones first.
