@@ -177,7 +177,7 @@ fn the_file_holds_what_was_posted_to_any_child_and_outlives_its_writer() {
     std::fs::create_dir(dir).unwrap();
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
     server.launch(&[], &[]);
-    let (holder, other) = holder_and_other(&server);
+    let (holder, _) = holder_and_other(&server);
     let post = |port: u16| {
         let mut client = common::Client::connect(server.port);
         let body = format!("ready=1&busy=2&port={port}");
@@ -201,10 +201,10 @@ fn the_file_holds_what_was_posted_to_any_child_and_outlives_its_writer() {
         holds(&[1001, 1002, 1003])
     });
     kill(holder, Signal::SIGKILL).unwrap();
-    eventually("the other one holds", || {
+    eventually("another one holds", || {
         let children = server.scoreboard().children;
         let mut held = children.iter().filter(|c| c.watchdog);
-        held.any(|c| c.pid == other.as_raw())
+        held.any(|c| c.pid != holder.as_raw())
     });
     post(1004);
     eventually("the file has old and new ones", || {
