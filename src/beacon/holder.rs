@@ -148,9 +148,16 @@ impl Job for Holder {
     fn begin(&self) {
         self.alive.set(true);
         let memory = self.settings.receivers.iter().map(|r| r.max_skew * 2).max();
-        for former in std::mem::take(&mut *self.former.borrow_mut()) {
+        let former = std::mem::take(&mut *self.former.borrow_mut());
+        for table in &former {
             let memory = memory.unwrap_or_default();
-            self.board.follow_table(&former, clock::now(), memory);
+            self.board.follow_table(table, clock::now(), memory);
+        }
+        for (i, r) in self.settings.receivers.iter().enumerate() {
+            if let (Some(row), Some(_)) = (self.assignment.receiver(i), &r.balancer) {
+                let memory = r.max_skew * 2;
+                self.board.adopt_marks(row, &former, clock::now(), memory);
+            }
         }
         let mut sockets = std::mem::take(&mut *self.sockets.borrow_mut()).into_iter();
         for (i, receiver) in self.settings.receivers.iter().enumerate() {

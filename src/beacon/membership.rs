@@ -323,9 +323,7 @@ impl Membership {
         let Some((row, taken)) = r.state.member else {
             return;
         };
-        let found = self.board.found(row);
-        let same = found.is_some_and(|f| f.taken == taken && f.name == r.url);
-        if !same {
+        if !self.board.has(row, taken, &r.url) {
             self.change(index, |state| *state = LeaseState::default());
         }
     }

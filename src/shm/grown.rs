@@ -67,6 +67,15 @@ impl Scoreboard {
         })
     }
 
+    /// Whether this member is (still) in a row.
+    pub fn has(&self, row: WorkerRow, taken: u32, name: &str) -> bool {
+        self.slot_of(row).is_some_and(|w| {
+            w.used.load(Acquire) == USED
+                && w.taken.load(Relaxed) == taken
+                && w.seq.read(|| w.name.is(name.as_bytes()))
+        })
+    }
+
     /// Adds a member in the first of `rows` that has none; `None`: there is no room. It appears
     /// disabled; [`Scoreboard::set_disabled`] lets requests come. Also `None`: the balancer's lock
     /// could not be had.

@@ -11,12 +11,14 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use super::assign::{Assignment, BalancerRow, BeaconRow};
 use super::inspect::{InspectError, read as read_table};
 use super::leases::{LEASES, Lease, read_lease};
-use super::record::{BeaconSlot, LeaseSlot, ROLE_RECEIVER};
+use super::record::{BeaconSlot, LEASE_FREE, LeaseSlot, ROLE_RECEIVER};
 use super::saved::{Line, read};
 use super::scoreboard::Scoreboard;
 use super::snapshot::BeaconRole;
@@ -176,8 +178,9 @@ impl Scoreboard {
         fs::rename(&beside, path)
     }
 
-    /// Puts marks into a new table, as leases without members. Those whose messages are stale now
-    /// serve nothing, but for members that BalancerPersist kept.
+    /// Puts marks into a new table, as leases without members. A receiver that nobody knew (its server
+    /// has another name now) takes those of all: a mark that is another's only refuses what is old.
+    /// Marks whose messages are stale now serve nothing, but for members that BalancerPersist kept.
     pub fn restore_marks(
         &self,
         settings: &Settings,
@@ -194,10 +197,13 @@ impl Scoreboard {
             };
             let kept = settings.server(r.server).proxy.persist;
             let memory = i64::try_from(r.max_skew.as_micros() * 2).unwrap_or(i64::MAX);
+            let own = |m: &Mark| {
+                b.server.is(m.server.as_bytes()) && b.balancer_name.is(m.balancer.as_bytes())
+            };
+            let known = marks.iter().any(own);
             let own = marks.iter().filter(|m| {
                 m.is_sound()
-                    && b.server.is(m.server.as_bytes())
-                    && b.balancer_name.is(m.balancer.as_bytes())
+                    && (own(m) || !known)
                     && (kept || m.ts.saturating_add(memory) >= now.1.0)
             });
             for m in own {
@@ -215,7 +221,7 @@ impl Scoreboard {
                 lease.index
             }
             None => {
-                let free = |(_, slot): &(u16, &LeaseSlot)| slot.state.load(Relaxed) == 0;
+                let free = |(_, slot): &(u16, &LeaseSlot)| slot.state.load(Relaxed) == LEASE_FREE;
                 let (index, _) = self.lease_slots(row).find(free)?;
                 self.make_lease(row, index, &m.url, m.ts, seen);
                 self.note_announced(row, index, &m.announced.0, m.announced.1);
@@ -227,7 +233,7 @@ impl Scoreboard {
 
     /// The holder of a new generation, before it begins: what the holder before heard after its
     /// table had been copied (or, at HUP, not copied) into this one.
-    pub fn follow_table(&self, former: &Scoreboard, now: Mono, memory: std::time::Duration) {
+    pub fn follow_table(&self, former: &Scoreboard, now: Mono, memory: Duration) {
         for (old_row, old) in former.receivers() {
             let same = self.receivers().find(|(_, b)| {
                 b.server.is(&old.server.bytes()) && b.balancer_name.is(&old.balancer_name.bytes())
@@ -263,9 +269,35 @@ impl Scoreboard {
         }
     }
 
-    /// Whether both are one table.
-    pub fn is_same(&self, other: &Scoreboard) -> bool {
-        std::ptr::eq(self, other)
+    /// A receiver without any lease takes the marks of all others, also of those that a reload gave
+    /// up for it (see [`Scoreboard::restore_marks`]).
+    pub fn adopt_marks(
+        &self,
+        row: BeaconRow,
+        former: &[Rc<Scoreboard>],
+        now: Mono,
+        memory: Duration,
+    ) {
+        let in_use = |(_, slot): (u16, &LeaseSlot)| slot.state.load(Relaxed) != LEASE_FREE;
+        if self.lease_slots(row).any(in_use) {
+            return;
+        }
+        let own = |table: &Scoreboard, other| std::ptr::eq(self, table) && other == row;
+        for table in std::iter::once(self).chain(former.iter().map(|t| &**t)) {
+            for (other, _) in table.receivers().filter(|(other, _)| !own(table, *other)) {
+                for (index, slot) in table.lease_slots(other) {
+                    let lease = read_lease(index, slot);
+                    let lease = lease.filter(|l| now.since(l.last_seen) <= memory);
+                    if let Some(lease) = lease {
+                        let seen = lease.last_seen.min(now);
+                        let mark = mark("", "", lease);
+                        if mark.is_sound() {
+                            self.raise(row, &mark, seen);
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -278,8 +310,6 @@ mod tests {
     use crate::ids::{BalancerNo, Generation, ServerNo};
     use crate::shm::{LeaseState, NewMember, status, test_dir};
     use std::os::unix::fs::PermissionsExt;
-    use std::rc::Rc;
-    use std::time::Duration;
 
     const NOW: Mono = Mono(1_000_000_000_000);
     const MEMORY: Duration = Duration::from_secs(60);
@@ -378,6 +408,52 @@ mod tests {
         fs::write(&path, "something else\n").unwrap();
         let (marks, told) = left_by(&dir.join("board"));
         assert!(marks.is_empty() && told.len() == 1);
+        let _ = fs::remove_dir_all(dir);
+    }
+
+    /// A virtual host that got another name, or a balancer that did: the receiver is a new one, the
+    /// messages that it could be sent again are old ones.
+    #[test]
+    fn a_receiver_that_nobody_knew_takes_all_marks() {
+        let dir = test_dir("adopt");
+        let mut s = settings(&dir);
+        let (board, rows) = board(&dir, "board");
+        let wall = Wall(1_790_000_000_000_000);
+        let old = rows.receiver(0).unwrap();
+        board.make_lease(old, 0, "http://a", wall.0, NOW);
+        board.make_lease(old, 1, "http://long-ago", 1, Mono(1));
+        let marks = board.marks();
+        s.receivers[0].server = ServerNo(1);
+        let (new, rows) = {
+            let board = board.grown(&dir.join("new"), &s, 1, Generation(1)).unwrap();
+            let rows = board.assign(&s, Generation(1)).unwrap();
+            (board, rows)
+        };
+        let row = rows.receiver(0).unwrap();
+        assert_ne!(row, old);
+        assert!(new.find_lease(row, "http://a").is_none());
+        new.adopt_marks(row, &[], NOW, MEMORY);
+        let ts = |url| new.find_lease(row, url).map(|l| l.last_ts);
+        assert_eq!(
+            (ts("http://a"), ts("http://long-ago")),
+            (Some(wall.0), None)
+        );
+        // One that knows of somebody takes no others.
+        board.make_lease(old, 2, "http://b", wall.0, NOW);
+        new.adopt_marks(row, &[board.clone()], NOW, MEMORY);
+        assert_eq!(ts("http://b"), None);
+        new.free_lease(row, 0);
+        new.adopt_marks(row, &[board], NOW, MEMORY);
+        assert_eq!(ts("http://b"), Some(wall.0));
+        // At a start too.
+        new.free_lease(row, 0);
+        new.free_lease(row, 1);
+        s.receivers[0].server = ServerNo(0);
+        s.receivers[0].balancer.as_mut().unwrap().name = "balancer://other".into();
+        let fresh = Scoreboard::create(&dir.join("fresh"), &s, 1, Generation(0)).unwrap();
+        let rows = fresh.assign(&s, Generation(0)).unwrap();
+        fresh.restore_marks(&s, &rows, &marks, (NOW, wall));
+        assert_eq!(stamps(&fresh), [("http://a".to_owned(), wall.0)]);
         let _ = fs::remove_dir_all(dir);
     }
 
