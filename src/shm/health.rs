@@ -151,6 +151,9 @@ impl Scoreboard {
         h.checks.fetch_add(1, Relaxed);
         if !good {
             h.bad.fetch_add(1, Relaxed);
+            if w.status.load(Relaxed) & (status::HEALTH_FAILED | status::ERROR) == 0 {
+                w.error_time.store(now.0, Relaxed);
+            }
         }
         match step {
             HealthStep::Stay => {}

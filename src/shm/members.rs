@@ -333,7 +333,9 @@ impl Scoreboard {
         if !status::usable(s) {
             return false;
         }
-        if w.error_time.load(Relaxed) != 0 {
+        // A failed check sets the time too, and need not have put it out of use.
+        let returns = w.retries.load(Relaxed) != 0;
+        if returns {
             traffic::joins(&self.table, usize::from(row.0), w);
         }
         if s & status::PROBATION != 0 {
@@ -342,9 +344,9 @@ impl Scoreboard {
         }
         if w.error_time.load(Relaxed) != 0 {
             w.error_time.store(0, Relaxed);
-            w.recovered.store(clock::now().0, Relaxed);
         }
-        if w.retries.load(Relaxed) != 0 {
+        if returns {
+            w.recovered.store(clock::now().0, Relaxed);
             w.retries.store(0, Relaxed);
         }
         true

@@ -285,6 +285,27 @@ fn what_checks_found_out_outlives_other_flags() {
     let _ = std::fs::remove_dir_all(dir);
 }
 
+/// Each failed check of a member that is up is an error with its time (spec: balancer 10). The next
+/// connection forgets it, and the member, which was there all the time, does not start slowly.
+#[test]
+fn a_failed_check_has_its_time() {
+    let dir = test_dir("check-time");
+    let settings = pair();
+    let b = board(&dir, &settings, 1);
+    let rows = b.assign(&settings, Generation(0)).unwrap();
+    let row = rows.worker(WorkerNo(0)).unwrap();
+    b.health_ended(row, Mono(7), false, (0, 1), HealthStep::Stay);
+    assert_eq!(b.member(row).error_time, Mono(7));
+    assert!(b.connected(row));
+    let m = b.member(row);
+    assert_eq!((m.error_time, m.recovered), (Mono(0), Mono(0)));
+    // While it is down nothing changes any more.
+    b.health_ended(row, Mono(8), false, (0, 2), HealthStep::Disable);
+    b.health_ended(row, Mono(9), false, (0, 3), HealthStep::Stay);
+    assert_eq!(b.member(row).error_time, Mono(8));
+    let _ = std::fs::remove_dir_all(dir);
+}
+
 /// BalancerPersist: a member that checks found ill is not ill for ever when the configuration has no
 /// checks any more. What stands in the configuration, or was set by hand, stays.
 #[test]
