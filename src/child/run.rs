@@ -210,7 +210,13 @@ impl Child {
                         self.hub.close_idle(usize::MAX);
                     }
                     // TERM, and INT of a terminal where this is the only process.
-                    _ => self.end(),
+                    _ => {
+                        // systemd tells all processes of a service at once, this one perhaps first.
+                        if received.sender != self.supervisor {
+                            self.watchdog.depart();
+                        }
+                        self.end()
+                    }
                 }
             }
         }

@@ -12,6 +12,7 @@ use super::subject::Subject;
 use crate::config::layer::LogLevels;
 use crate::config::settings::Settings;
 use crate::ids::ServerNo;
+use crate::sys::stdout;
 
 /// Which process writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ pub fn notice(module: &str, text: &str) {
                 );
             }
         }
-        None => eprintln!("{text}"),
+        None => stdout::complain(text),
     }
 }
 
@@ -110,7 +111,7 @@ impl Log for Facade {
         }
         let text = record.args().to_string();
         let Some(logs) = CURRENT.read().clone() else {
-            eprintln!("{text}");
+            stdout::complain(&text);
             return;
         };
         let subject = Subject {

@@ -10,12 +10,12 @@ mod read;
 mod watch;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use read::{InspectError, read};
 
 use super::snapshot::Snapshot;
+use crate::sys::stdout;
 
 /// The command `muster scoreboard [--json | --watch] [FILE]`; `default` is the configured
 /// ScoreBoardFile. Gives the exit code: 0, 1 when the file cannot be shown, 2 for wrong words.
@@ -28,24 +28,27 @@ pub fn main(args: &[OsString], default: &Path) -> i32 {
             Some("--json") => json = true,
             Some("--watch") => watching = true,
             Some("--help" | "-h") => {
-                return show(USAGE);
+                return stdout::print(USAGE);
             }
             Some(word) if word.starts_with("--") => {
-                eprintln!(
+                stdout::complain(&format!(
                     "muster scoreboard: unknown word {word}\n{}",
                     USAGE.trim_end()
-                );
+                ));
                 return 2;
             }
             _ if file.is_none() => file = Some(PathBuf::from(arg)),
             _ => {
-                eprintln!("muster scoreboard: only one file\n{}", USAGE.trim_end());
+                stdout::complain(&format!(
+                    "muster scoreboard: only one file\n{}",
+                    USAGE.trim_end()
+                ));
                 return 2;
             }
         }
     }
     if json && watching {
-        eprintln!("muster scoreboard: --json or --watch, not both");
+        stdout::complain("muster scoreboard: --json or --watch, not both");
         return 2;
     }
     let path = file.unwrap_or_else(|| default.to_owned());
@@ -53,10 +56,10 @@ pub fn main(args: &[OsString], default: &Path) -> i32 {
         return watch::watch(&path);
     }
     match read(&path) {
-        Ok(snapshot) if json => show(&json::text(&snapshot)),
-        Ok(snapshot) => show(&people::text(&snapshot)),
+        Ok(snapshot) if json => stdout::print(&json::text(&snapshot)),
+        Ok(snapshot) => stdout::print(&people::text(&snapshot)),
         Err(e) => {
-            eprintln!("muster scoreboard: {e}");
+            stdout::complain(&format!("muster scoreboard: {e}"));
             1
         }
     }
@@ -69,19 +72,6 @@ usage: muster scoreboard [--json | --watch] [FILE]
   --watch  again each second, until q or Ctrl-C
   FILE     another ScoreBoardFile than the configured one
 ";
-
-fn show(text: &str) -> i32 {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => 0,
-        // The reader went away (`| head`): nothing to complain about.
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => 0,
-        Err(e) => {
-            eprintln!("muster scoreboard: cannot write: {e}");
-            1
-        }
-    }
-}
 
 /// Whether the supervisor that wrote the table still runs. It is only looked at, never signalled:
 /// the number comes from the file.

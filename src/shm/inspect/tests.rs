@@ -1,6 +1,7 @@
 //! Reading good, foreign, cut and damaged files.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
 use super::*;

@@ -15,6 +15,7 @@ use nix::sys::termios::{self, LocalFlags, SetArg, SpecialCharacterIndices, Termi
 
 use super::{people, read};
 use crate::clock::read_mono;
+use crate::sys::stdout;
 
 /// How often the file is read again.
 const EVERY: Duration = Duration::from_secs(1);
@@ -25,20 +26,20 @@ const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 /// Watches until told to stop. Gives the exit code.
 pub fn watch(path: &Path) -> i32 {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        eprintln!(
-            "muster scoreboard: --watch needs a terminal; without it the table is printed once"
+        stdout::complain(
+            "muster scoreboard: --watch needs a terminal; without it the table is printed once",
         );
         return 1;
     }
     // The first look says plainly what is wrong with the file.
     if let Err(e) = read(path) {
-        eprintln!("muster scoreboard: {e}");
+        stdout::complain(&format!("muster scoreboard: {e}"));
         return 1;
     }
     match run(path) {
         Ok(()) => 0,
         Err(e) => {
-            eprintln!("muster scoreboard: the terminal: {e}");
+            stdout::complain(&format!("muster scoreboard: the terminal: {e}"));
             1
         }
     }
