@@ -27,7 +27,8 @@ const BODY: &str = "<Proxy balancer://one>\n\
     BalancerMember http://localhost:7002/app status=+H\n\
     BalancerMember http://127.0.0.1:7003 status=+D\n\
     ProxySet stickysession=SID nofailover=On timeout=4 scolonpathdelim=On nonce=n\n</Proxy>\n\
-    <Proxy balancer://two>\nBalancerMember http://127.0.0.1:7001\nProxySet nonce=n\n</Proxy>\n\
+    ProxyIOBufferSize 16384\nProxyReceiveBufferSize 4096\n\
+    <Proxy balancer://two>\nBalancerMember http://127.0.0.1:7001\nBalancerMember http://127.0.0.1:7002 iobuffersize=1024\nProxySet nonce=n\n</Proxy>\n\
     <Location /bm>\nSetHandler balancer-manager\nRequire all granted\n</Location>\n";
 
 fn xml(port: u16) -> String {

@@ -677,8 +677,12 @@ pub struct WorkerParams {
     pub address_ttl: Option<Duration>,
     /// `iobuffersize`.
     pub io_buffer: usize,
+    /// ProxyIOBufferSize stood above the member's line.
+    pub io_buffer_is_set: bool,
     /// `receivebuffersize`.
     pub receive_buffer: u32,
+    /// ProxyReceiveBufferSize stood above the member's line.
+    pub receive_buffer_is_set: bool,
     /// `responsefieldsize`.
     pub response_field: usize,
     /// `slowstart`: how long a member that has recovered takes to its full load factor; zero: none.
@@ -710,7 +714,9 @@ impl Default for WorkerParams {
             reuse: true,
             address_ttl: None,
             io_buffer: 8192,
+            io_buffer_is_set: false,
             receive_buffer: 0,
+            receive_buffer_is_set: false,
             response_field: 8192,
             slow_start: Duration::ZERO,
             health: HealthParams::default(),

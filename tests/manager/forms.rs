@@ -212,3 +212,33 @@ fn an_addition_that_is_refused_changes_nothing_else() {
         (3, 9000, 500)
     );
 }
+
+/// What the page and the log tell is what really changed, and of whom.
+#[test]
+fn only_what_changed_is_told() {
+    let s = site();
+    let mut fields = s.form(Some(0));
+    let disabled = fields.iter_mut().find(|(n, _)| n == "w_status_D").unwrap();
+    disabled.1 = "1".into();
+    fields.push(("json".into(), String::new()));
+    let changed = |body: &str| {
+        let page: Value = serde_json::from_str(&s.post(body).text()).unwrap();
+        page["changed"].to_string()
+    };
+    let name = s.member(0).name;
+    assert_eq!(changed(&encoded(&fields)), "[\"+D\"]");
+    let said = |whom: &str, what: &str| {
+        let line = format!("changed balancer://a{whom}: {what}\n");
+        s.server.wait_log(&line);
+    };
+    said(&format!(" {name}"), "+D");
+    // Fields of the balancer that come with a member's name are the balancer's all the same.
+    fields.push(("b_tmo".into(), "7".into()));
+    fields.iter_mut().find(|(n, _)| n == "w_ls").unwrap().1 = "3".into();
+    assert_eq!(
+        changed(&encoded(&fields)),
+        r#"["timeout in s \"7\" (was \"0\")","set \"3\" (was \"0\")"]"#
+    );
+    said("", "timeout in s \"7\" (was \"0\")");
+    said(&format!(" {name}"), "set \"3\" (was \"0\")");
+}

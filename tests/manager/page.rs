@@ -242,9 +242,71 @@ fn each_member_has_a_picture_of_its_requests_and_errors() {
     };
     assert_eq!(title(rows[0]), "4 requests and 0 errors");
     assert!(
-        title(rows[1]).ends_with(" requests and 1 errors"),
+        title(rows[1]).ends_with(" and 1 error"),
         "{}",
         title(rows[1])
     );
     assert!(rows[1].contains("class=\"err\""));
+}
+
+/// The form of the answer may stand in a POST's query, what is to be done may not; and a refusal is
+/// told in each form.
+#[test]
+fn a_posts_query_chooses_the_form_of_the_answer() {
+    let s = site();
+    let nonce = s.nonce("a");
+    let member = format!("b=a&w=http://127.0.0.1:{}&nonce={nonce}", s.a.port);
+    let fields = format!("{PAGE}{FORM}");
+    let post = |query: &str, body: &str| s.ask("POST", &format!("/bm?{query}"), &fields, body);
+    let r = post("json&w_lf=9", &format!("{member}&w_lf=5"));
+    let page: Value = serde_json::from_str(&r.text()).unwrap();
+    assert_eq!(page["changed"].as_array().unwrap().len(), 1, "{page}");
+    assert_eq!(s.member(0).load_factor, 500);
+    let r = post("json", &format!("{member}&w_lf=x"));
+    assert_eq!(r.status, 400);
+    let r = post("xml=1", &format!("{member}&w_lf=x"));
+    assert_eq!((r.status, r.field("content-type")), (200, Some("text/xml")));
+    let text = r.text();
+    assert!(
+        text.contains("<httpd:error>w_lf=x: a load factor is"),
+        "{text}"
+    );
+    let r = post("xml", &format!("{member}&w_lf=6&nonsense=1"));
+    let text = r.text();
+    assert!(
+        text.contains("<httpd:ignored>nonsense: ") && !text.contains("<httpd:error>"),
+        "{text}"
+    );
+    let r = post("xml", &format!("b=a&nonce={nonce}&b_nwrkr=zzz&b_wyes=1"));
+    assert!(r.status == 400 && r.text().contains("<httpd:error>b_nwrkr=zzz"));
+    // A script that forgot the Referer is told in its own language.
+    let r = s.ask("POST", "/bm?json", FORM, &format!("{member}&w_lf=7"));
+    let page: Value = serde_json::from_str(&r.text()).unwrap();
+    assert_eq!(page["errors"][0], "the request has no Referer");
+    assert_eq!((r.status, s.member(0).load_factor), (400, 600));
+}
+
+/// Whoever compares two looks at the page must not see a change where there was none.
+#[test]
+fn the_time_of_an_error_stands_still() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let dead = common::server::free_port();
+    let server = Server::start(&conf(dead, b.port, ""));
+    let s = Site { server, a, b };
+    let times = || {
+        let page = s.ask("GET", "/bm?json", "", "").text();
+        let page: Value = serde_json::from_str(&page).unwrap();
+        page["balancers"][0]["members"][0]["error_time"].as_i64()
+    };
+    common::eventually("the dead one is in error", || {
+        get(s.server.port, "/x").unwrap();
+        times().is_some()
+    });
+    let first = times().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_millis(1100);
+    while std::time::Instant::now() < until {
+        // A microsecond between the two clocks may fall on a second's end, not more.
+        assert_eq!(times(), Some(first));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
 }

@@ -47,12 +47,10 @@ fn only_the_page_itself_is_believed() {
         form.len()
     ))
     .unwrap();
-    assert!(
-        c.response("POST")
-            .unwrap()
-            .text()
-            .contains("its Host is no name")
-    );
+    let page = c.response("POST").unwrap().text();
+    assert!(page.contains("ServerAlias evil.test"), "{page}");
+    s.server
+        .wait_log("cross-site access to evil.test: its Host evil.test is no name");
     assert_eq!(s.state(), before);
     // Scheme, port and path of the Referer do not matter.
     let fields =
@@ -162,5 +160,54 @@ fn of_two_administrators_at_once_the_last_one_wins_wholly() {
                 format!("S{n}")
             )
         );
+    }
+}
+
+/// Behind a router or a mapped port the server knows neither its address nor its name; addresses,
+/// localhost and the machine's own name cannot be somebody else's.
+#[test]
+fn hosts_that_nobody_else_can_have() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let text = conf(a.port, b.port, "").replacen(
+        "<Location",
+        "ServerName main.test\n<VirtualHost *>\nServerName front.test\nServerAlias other.test *.wild.test\n</VirtualHost>\n<Location",
+        1,
+    );
+    let server = Server::start(&text);
+    let s = Site { server, a, b };
+    let nonce = s.nonce("a");
+    let machine = nix::unistd::gethostname().unwrap();
+    let machine = machine.to_string_lossy();
+    let ask = |host: &str, route: &str| {
+        let form = format!(
+            "b=a&w=http://127.0.0.1:{}&nonce={nonce}&w_wr={route}",
+            s.a.port
+        );
+        let mut c = Client::connect(s.server.port);
+        c.send(format!(
+            "POST /bm?json HTTP/1.1\r\nHost: {host}:81\r\nReferer: http://{host}:81/bm\r\n{FORM}Content-Length: {}\r\n\r\n{form}",
+            form.len()
+        ))
+        .unwrap();
+        c.response("POST").unwrap();
+        s.member(0).route
+    };
+    for (i, host) in [
+        "front.test",
+        "other.test",
+        "x.wild.test",
+        "localhost",
+        "203.0.113.9",
+        "[2001:db8::1]",
+        &machine,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let route = format!("r{i}");
+        assert_eq!(ask(host, &route), route, "{host}");
+    }
+    for host in ["evil.test", "localhost.evil.test", "203.0.113.9.evil.test"] {
+        assert_eq!(ask(host, "evil"), "r6", "{host}");
     }
 }

@@ -276,7 +276,9 @@ fn push(b: &mut Build, which: Members, url: WorkerUrl) -> usize {
     let params = WorkerParams {
         timeout: proxy.timeout,
         io_buffer: proxy.io_buffer.unwrap_or(defaults.io_buffer),
+        io_buffer_is_set: proxy.io_buffer.is_some(),
         receive_buffer: proxy.receive_buffer.unwrap_or(defaults.receive_buffer),
+        receive_buffer_is_set: proxy.receive_buffer.is_some(),
         reuse,
         ..defaults
     };

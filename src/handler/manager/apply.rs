@@ -150,29 +150,32 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
     }
     match make(room, balancing, no, row, outcome.member, &changes) {
         Ok(None) => {}
-        Ok(Some(name)) => outcome
-            .done
+        Ok(Some(name)) => changes
+            .told_balancer
             .push(format!("{name} is a member now, disabled")),
         Err((status, text)) => {
             outcome.status = status;
             return outcome.because(text);
         }
     }
-    outcome.done.append(&mut changes.told);
-    outcome.same = outcome.done.is_empty() && outcome.ignored.is_empty();
-    if !outcome.done.is_empty() {
-        let w = outcome.member.and_then(|m| board.found(m));
-        crate::log::notice(
-            "proxy_balancer",
-            &format!(
-                "balancer-manager: {} changed {}{}: {}",
+    let name = &room.settings.balancer(no).name;
+    let member = outcome.member.and_then(|m| board.found(m));
+    let member = member.map_or(String::new(), |w| format!("{name} {}", w.name));
+    for (whom, done) in [
+        (name, &mut changes.told_balancer),
+        (&member, &mut changes.told),
+    ] {
+        if !done.is_empty() {
+            let text = format!(
+                "balancer-manager: {} changed {whom}: {}",
                 req.client.ip(),
-                room.settings.balancer(no).name,
-                w.map_or(String::new(), |w| format!(" {}", w.name)),
-                outcome.done.join(", "),
-            ),
-        );
+                done.join(", ")
+            );
+            crate::log::notice("proxy_balancer", &text);
+            outcome.done.append(done);
+        }
     }
+    outcome.same = outcome.done.is_empty() && outcome.ignored.is_empty();
     outcome
 }
 
@@ -218,6 +221,7 @@ fn make(
         AddError::Full if grown.is_empty() => {
             "this balancer takes no members at run time (its growth is 0)".to_owned()
         }
+        AddError::Full if grown.len() == 1 => "the one place of growth is taken".to_owned(),
         AddError::Full => format!("all {} places of growth are taken", grown.len()),
     };
     Err(refused(changes.add.as_deref().unwrap_or_default(), text))

@@ -24,8 +24,10 @@ pub struct Changes {
     pub balancer: Option<BalancerEdit>,
     /// A member to be added.
     pub add: Option<String>,
-    /// What of the member and the balancer will be another value than now, for people and the log.
+    /// What of the member will be another value than now, for people and the log.
     pub told: Vec<String>,
+    /// The same of the balancer.
+    pub told_balancer: Vec<String>,
     /// Parameters that have no meaning, and why.
     pub ignored: Vec<String>,
 }
@@ -98,9 +100,14 @@ pub fn read(params: &Params, live: &Live) -> Result<Changes, Vec<String>> {
         }
     }
     let after = after(&changes, live);
-    let others = after.iter().filter(|(name, text)| !live.shows(name, text));
-    changes.told = others.map(|(name, text)| told(name, text, live)).collect();
-    if changes.told.is_empty() {
+    for (name, text) in after.iter().filter(|(name, text)| !live.shows(name, text)) {
+        let list = match name.starts_with("b_") {
+            true => &mut changes.told_balancer,
+            false => &mut changes.told,
+        };
+        list.push(told(name, text, live));
+    }
+    if changes.told.is_empty() && changes.told_balancer.is_empty() {
         // Not even the time of the last change moves.
         (changes.member, changes.balancer) = (None, None);
     }

@@ -5,6 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use super::apply::Outcome;
 use crate::balancer::Balancing;
+use crate::clock::Wall;
 use crate::config::health::HealthParams;
 use crate::config::settings::{Balancer, RuleFrom, RuleTo, Server, Worker};
 use crate::ids::BalancerNo;
@@ -177,7 +178,9 @@ impl Facts {
             return None;
         }
         let ago = self.table.taken_mono.since(m.error_time);
-        Some(self.table.taken.seconds() - ago.as_secs() as i64)
+        // Not in whole seconds: then it would be another second at each look.
+        let at = self.table.taken.0 - ago.as_micros() as i64;
+        Some(Wall(at).seconds())
     }
 }
 

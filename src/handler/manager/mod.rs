@@ -32,6 +32,7 @@ use crate::codec::fields::Fields;
 use crate::codec::http1::head::Method;
 use crate::fault::{Fault, Kind, Origin, Phase};
 use crate::request::answer;
+use crate::request::names;
 use crate::request::{Answer, Handler, Handling, Request, RequestBody, Room};
 
 use apply::Outcome;
@@ -91,7 +92,11 @@ impl Manager {
         let sent = if changes {
             is_form(req)?;
             let bytes = read(body).await?;
-            Params::parse(&bytes).map_err(|text| Fault::status(400, text))?
+            let mut params = Params::parse(&bytes).map_err(|text| Fault::status(400, text))?;
+            // What is to be done stands in the body alone; the form of the answer may stand here.
+            let query = req.target.query.as_deref().unwrap_or_default();
+            params.add(&["xml", "json"], &Params::parse(query).unwrap_or_default());
+            params
         } else {
             let query = req.target.query.as_deref().unwrap_or_default();
             let mut params = Params::parse(query).map_err(|text| Fault::status(400, text))?;
@@ -103,7 +108,7 @@ impl Manager {
         let mut outcome = match (&trust, changes) {
             (Trust::Own, true) => apply::apply(room, &self.balancing, req, &params),
             (Trust::Own, false) => apply::select(room, &self.balancing, req, &params),
-            (_, true) => Outcome::refused(trust.reason()),
+            (_, true) => Outcome::refused(&trust.reason()),
             (_, false) => Outcome::default(),
         };
         let wants_machine = params.has("xml") || params.has("json");
@@ -135,19 +140,18 @@ impl Manager {
             return sent;
         }
         let before = sent.len();
-        if *trust == Trust::Unknown && req.head.method != Method::Post {
+        if *trust == Trust::Unknown {
             // Shows the same as the page without parameters, in another form.
             sent.keep(&["xml", "json"]);
         } else {
             sent.keep(&[]);
         }
         if sent.len() < before && (sent.is_empty() || req.head.method == Method::Post) {
-            let server = room.settings.server(req.server);
             log::error!(
                 target: "proxy_balancer",
                 "[client {}] ignoring params in balancer-manager cross-site access to {}: {}",
                 req.client,
-                server.name,
+                names::self_name(&room.routes, req),
                 trust.reason(),
             );
         }

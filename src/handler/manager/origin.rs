@@ -1,6 +1,9 @@
 //! Whether a request comes from the manager's own page (spec: manager 2.2).
 
+use std::borrow::Cow;
 use std::net::IpAddr;
+
+use nix::unistd::gethostname;
 
 use crate::codec::host::parse_host;
 use crate::config::glob;
@@ -16,17 +19,21 @@ pub enum Trust {
     /// It does not say.
     Unknown,
     /// From elsewhere: why.
-    Foreign(&'static str),
+    Foreign(Cow<'static, str>),
 }
 
 impl Trust {
     /// For the page and the log.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Cow<'static, str> {
         match self {
-            Trust::Own => "",
-            Trust::Unknown => "the request has no Referer",
-            Trust::Foreign(why) => why,
+            Trust::Own => "".into(),
+            Trust::Unknown => "the request has no Referer".into(),
+            Trust::Foreign(why) => why.clone(),
         }
+    }
+
+    fn foreign(why: impl Into<Cow<'static, str>>) -> Trust {
+        Trust::Foreign(why.into())
     }
 }
 
@@ -39,26 +46,29 @@ pub fn judge(room: &Room, req: &Request, changes: bool) -> Trust {
         && site != b"same-origin"
         && site != b"none"
     {
-        return Trust::Foreign("the browser says that it comes from another site (Sec-Fetch-Site)");
+        return Trust::foreign("the browser says that it comes from another site (Sec-Fetch-Site)");
     }
     if let Some(origin) = fields.get("Origin")
         && host_of(origin).is_none_or(|h| h != own.to_ascii_lowercase())
     {
-        return Trust::Foreign("its Origin is another host");
+        return Trust::foreign("its Origin is another host");
     }
     match fields.get("Referer") {
         None => return Trust::Unknown,
         Some(referer) if host_of(referer).is_none_or(|h| h != own.to_ascii_lowercase()) => {
-            return Trust::Foreign("its Referer is another host");
+            return Trust::foreign("its Referer is another host");
         }
         Some(_) => {}
     }
     let server = room.settings.server(req.server);
     if changes
         && let Some(host) = &req.host
-        && !is_name_of(server, &host.host, req.local.ip())
+        && !is_name_of(server, &host.host)
     {
-        return Trust::Foreign("its Host is no name or address of this server");
+        let (host, name) = (&host.host, &server.name);
+        return Trust::foreign(format!(
+            "its Host {host} is no name of this server, which is called {name}; write ServerName {host}, or in a virtual host ServerAlias {host}, or ask by address, as localhost or by the machine's own name"
+        ));
     }
     Trust::Own
 }
@@ -76,19 +86,20 @@ fn host_of(url: &[u8]) -> Option<String> {
     (!host.is_empty()).then_some(host)
 }
 
-fn is_name_of(server: &Server, host: &str, local: IpAddr) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    if let Ok(ip) = address.parse::<IpAddr>() {
-        return ip.to_canonical() == local.to_canonical();
-    }
+/// Whether no page elsewhere can come under this host's name: another's DNS can make a name of its
+/// own lead here, and no address, nor `localhost` or a name of ours.
+fn is_name_of(server: &Server, host: &str) -> bool {
     let host = host.to_ascii_lowercase();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
     host == server.name
+        || host == "localhost"
+        || address.parse::<IpAddr>().is_ok()
         || server.aliases.contains(&host)
-        || (host == "localhost" && local.to_canonical().is_loopback())
         || server
             .wild_aliases
             .iter()
             .any(|w| glob::matches(w.as_bytes(), host.as_bytes(), false))
+        || gethostname().is_ok_and(|n| n.to_string_lossy().eq_ignore_ascii_case(&host))
 }
 
 #[cfg(test)]

@@ -40,6 +40,16 @@ impl Params {
         self.0.retain(|(n, _)| names.contains(&n.as_str()));
     }
 
+    /// Takes over those of these names from elsewhere that are not here.
+    pub fn add(&mut self, names: &[&str], from: &Params) {
+        let wanted = from.0.iter().filter(|(n, _)| names.contains(&n.as_str()));
+        for (name, value) in wanted {
+            if !self.has(name) {
+                self.0.push((name.clone(), value.clone()));
+            }
+        }
+    }
+
     /// The value of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(n, _)| n == name);

@@ -96,10 +96,10 @@ fn worker(out: &mut String, f: &Facts, m: &WorkerInfo, w: &Worker) {
     if let Some(t) = p.acquire {
         e("acquire", &t.as_millis().to_string());
     }
-    if written("receivebuffersize") {
+    if p.receive_buffer_is_set || written("receivebuffersize") {
         e("recv_buffer_size", &p.receive_buffer.to_string());
     }
-    if written("iobuffersize") {
+    if p.io_buffer_is_set || written("iobuffersize") {
         e("io_buffer_size", &p.io_buffer.to_string());
     }
     if written("keepalive") {
