@@ -210,3 +210,27 @@ fn sessions() {
     .times(3, "/s/none")
     .compare();
 }
+
+/// A member's own path and a request for the very path of the rule.
+#[test]
+fn nothing_behind_the_rules_path() {
+    Case::new(
+        "Listen 127.0.0.1:@PORT@\n\
+         <Proxy balancer://app>\nBalancerMember http://127.0.0.1:@B1@/app\n</Proxy>\n\
+         <Proxy balancer://slash>\nBalancerMember http://127.0.0.1:@B1@/app/\n</Proxy>\n\
+         <Proxy balancer://bare>\nBalancerMember http://127.0.0.1:@B1@\n</Proxy>\n\
+         ProxyPass /p balancer://app\nProxyPass /q/ balancer://app/\nProxyPass /r balancer://app/sub\n\
+         ProxyPass /n balancer://bare\nProxyPass /s balancer://slash\n",
+    )
+    .get("/p")
+    .get("/p?x=1")
+    .get("/p/")
+    .get("/p/a")
+    .get("/q/")
+    .get("/r?x=1")
+    .get("/n")
+    .get("/n?x=1")
+    .get("/s")
+    .get("/s/a")
+    .compare();
+}

@@ -73,6 +73,17 @@ pub fn normalise(
     Ok(Path { decoded, encoded })
 }
 
+/// A path that `normalise` refused, for the log: decoded as far as that goes, runs of slashes as one.
+pub fn for_the_log(raw_path: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw_path.len());
+    for b in percent_encoding::percent_decode(raw_path) {
+        if b != b'/' || out.last() != Some(&b'/') {
+            out.push(b);
+        }
+    }
+    out
+}
+
 /// Only the `encoded` spelling of `normalise`, in which `%2f` is never refused (`mapping=encoded`
 /// rules are tried before AllowEncodedSlashes answers 404).
 pub fn normalise_encoded(raw_path: &[u8], merge_slashes: bool) -> Result<Vec<u8>, PathError> {

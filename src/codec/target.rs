@@ -3,8 +3,8 @@
 use super::host::parse_host;
 use super::http1::head::{HeadError, Method};
 pub use super::path::{
-    Path, PathError, as_backends_see, canonical_escape, canonical_escape_kept, normalise,
-    normalise_encoded, without_parameters,
+    Path, PathError, as_backends_see, canonical_escape, canonical_escape_kept, for_the_log,
+    normalise, normalise_encoded, without_parameters,
 };
 
 /// The form that a target was written in.

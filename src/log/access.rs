@@ -52,7 +52,7 @@ pub trait Record {
     /// `%f`
     fn filename(&self, side: Side) -> Option<Cow<'_, [u8]>>;
     /// `%U`: the decoded path.
-    fn path(&self, side: Side) -> Option<&[u8]>;
+    fn path(&self, side: Side) -> Option<Cow<'_, [u8]>>;
     /// `%q`: without the question mark.
     fn query(&self, side: Side) -> Option<&[u8]>;
     /// `%m`

@@ -53,7 +53,7 @@ pub(super) fn write_item(out: &mut Vec<u8>, item: &Item, record: &dyn Record) {
             n => show(out, n),
         },
         Kind::Filename => cow(out, record.filename(side)),
-        Kind::Path => text(out, record.path(side)),
+        Kind::Path => cow(out, record.path(side)),
         Kind::Query => {
             if let Some(query) = record.query(side) {
                 out.push(b'?');

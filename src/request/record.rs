@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::clock::{self, Mono, Wall};
 use crate::codec::fields::Fields;
-use crate::codec::target::canonical_escape;
+use crate::codec::target::{canonical_escape, for_the_log};
 use crate::log::access::{Record, Side};
 
 use super::names;
@@ -131,11 +131,13 @@ impl Record for Exchange<'_> {
         (!name.is_empty()).then_some(name)
     }
 
-    fn path(&self, side: Side) -> Option<&[u8]> {
+    fn path(&self, side: Side) -> Option<Cow<'_, [u8]>> {
         let path = match self.original(side) {
-            Some(original) => original.path.as_slice(),
-            None if self.req.path.decoded.is_empty() => self.req.target.raw_path.as_slice(),
-            None => self.req.path.decoded.as_slice(),
+            Some(original) => Cow::Borrowed(original.path.as_slice()),
+            None if self.req.path.decoded.is_empty() => {
+                Cow::Owned(for_the_log(&self.req.target.raw_path))
+            }
+            None => Cow::Borrowed(self.req.path.decoded.as_slice()),
         };
         (!path.is_empty()).then_some(path)
     }

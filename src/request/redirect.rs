@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::body::Length;
 use crate::codec::http1::head::Method;
-use crate::codec::target::{ParsedTarget, Target};
+use crate::codec::target::{ParsedTarget, Target, for_the_log};
 use crate::fault::Fault;
 
 use super::begin;
@@ -45,20 +45,27 @@ pub fn internal(
         None => (target, None),
     };
     let old_path = std::mem::take(&mut req.path);
+    let old_raw = std::mem::take(&mut req.target.raw_path);
     req.path_refused = None;
     if let Err(fault) = begin::normalise(routes, req, Some(path)) {
         req.path = old_path;
+        req.target.raw_path = old_raw;
         return Err(Fault::status(500, fault.detail));
     }
+    let old = match old_path.decoded.is_empty() {
+        // It was refused.
+        true => for_the_log(&old_raw),
+        false => old_path.decoded,
+    };
     if status != 200 {
-        req.env = renamed(req, &old_path.decoded, status);
+        req.env = renamed(req, &old, status);
     }
     let filename = req.file_or_url().into_owned();
     // The backend's phrase belongs to our own page; another document has the standard one.
     req.overridden_reason = None;
     req.original = Some(Box::new(Original {
         status,
-        path: old_path.decoded,
+        path: old,
         query: req.target.query.take(),
         handler: std::mem::replace(&mut req.handler, Cow::Borrowed("")),
         filename,

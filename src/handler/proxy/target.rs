@@ -87,10 +87,12 @@ pub fn write_target(
     query: Option<&[u8]>,
     spelling: Spelling,
 ) -> Result<(), Fault> {
-    if before.is_empty() && path.first() != Some(&b'/') {
-        out.push(b'/');
-    }
-    for part in [before, path] {
+    // httpd's canonical path of a balancer's URL is never empty, whatever the member's own path is.
+    let slash: &[u8] = match path.first() {
+        Some(b'/') => b"",
+        _ => b"/",
+    };
+    for part in [before, slash, path] {
         match spelling {
             Spelling::Encoded if part.iter().copied().all(is_visible) => {
                 out.extend_from_slice(part)

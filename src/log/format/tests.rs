@@ -51,10 +51,10 @@ impl Record for Sample {
     fn filename(&self, _: Side) -> Option<Cow<'_, [u8]>> {
         Some(Cow::Borrowed(b"proxy:http://127.0.0.1:9001/x"))
     }
-    fn path(&self, side: Side) -> Option<&[u8]> {
+    fn path(&self, side: Side) -> Option<Cow<'_, [u8]>> {
         match side {
-            Side::Original => Some(b"/a\nb"),
-            Side::Final => Some(b"/error.html"),
+            Side::Original => Some(Cow::Borrowed(b"/a\nb")),
+            Side::Final => Some(Cow::Borrowed(b"/error.html")),
         }
     }
     fn query(&self, _: Side) -> Option<&[u8]> {
