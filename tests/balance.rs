@@ -434,6 +434,9 @@ fn a_dead_member_costs_nobody_a_request() {
     assert_eq!(a.count() * 2, b.count());
     assert_level(&server);
     assert_eq!(server.count_log("disabling worker"), 1);
+    server.wait_log(&format!(
+        ": disabling worker http://127.0.0.1:{dead} for 60s\n"
+    ));
     // A POST moves on as well: nothing of it was sent to the dead one.
     let server = Server::start(&balancer("", &[(dead, ""), (a.port, "")]));
     let before = a.count();
@@ -637,6 +640,7 @@ fn sessions_stay_with_their_member() {
     assert_eq!(ask(&server, "/", "SID=abc.ra"), (200, 'b'));
     let server = Server::start(&both("nofailover=On", "status=+S"));
     assert_eq!(ask(&server, "/", "SID=abc.ra").0, 503);
+    server.wait_log("All workers are in error state for route (ra)");
     assert_eq!(ask(&server, "/", "SID=abc.unknown"), (200, 'b'));
     // A draining member keeps its sessions; a redirect leads to another.
     let server = Server::start(&both("", "status=+N"));

@@ -273,10 +273,10 @@ impl Checker {
         match (step, verdict) {
             (HealthStep::Stay, _) => {}
             (HealthStep::Disable, Err(why)) => {
-                log::info!(target: "proxy_hcheck", "Health check DISABLING {}: {why}", target.name);
+                log::info!(target: "proxy_hcheck", "Health check DISABLING {} of {}: {why}", target.name, target.balancer);
             }
             (HealthStep::Enable | HealthStep::Disable, _) => {
-                log::info!(target: "proxy_hcheck", "Health check ENABLING {}", target.name);
+                log::info!(target: "proxy_hcheck", "Health check ENABLING {} of {}", target.name, target.balancer);
             }
         }
     }

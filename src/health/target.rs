@@ -15,6 +15,8 @@ pub(super) struct Target {
     pub row: WorkerRow,
     /// Its canonical name.
     pub name: String,
+    /// Its balancer's.
+    pub balancer: String,
     pub scheme: String,
     pub host: String,
     pub port: u16,
@@ -32,13 +34,14 @@ pub(super) struct Target {
 
 /// The members of the configuration.
 pub(super) fn configured(settings: &Settings, rows: &Assignment) -> Vec<Rc<Target>> {
-    let members = settings.workers.iter().filter(|w| w.balancer.is_some());
-    members
-        .filter_map(|w| Some(Rc::new(of(settings, w, rows.worker(w.no)?))))
-        .collect()
+    let of = |w: &Worker| {
+        let balancer = &settings.balancer(w.balancer?).name;
+        Some(Rc::new(of(settings, w, balancer, rows.worker(w.no)?)))
+    };
+    settings.workers.iter().filter_map(of).collect()
 }
 
-fn of(settings: &Settings, w: &Worker, row: WorkerRow) -> Target {
+fn of(settings: &Settings, w: &Worker, balancer: &str, row: WorkerRow) -> Target {
     let timeout = w
         .params
         .timeout
@@ -46,6 +49,7 @@ fn of(settings: &Settings, w: &Worker, row: WorkerRow) -> Target {
     Target {
         row,
         name: w.name.clone(),
+        balancer: balancer.to_owned(),
         scheme: w.scheme.clone(),
         host: w.host.clone(),
         port: w.port,
@@ -74,6 +78,7 @@ pub(super) fn grown(settings: &Settings, rows: &Assignment, board: &Scoreboard) 
             out.push(Rc::new(Target {
                 row,
                 name: found.name,
+                balancer: b.name.clone(),
                 scheme: url.scheme,
                 host: url.host,
                 port: url.port,

@@ -222,12 +222,14 @@ impl Logs {
         let now = clock::now();
         let due = self.0.throttle.lock().due(now);
         for (count, about) in due {
-            let subject = Subject {
-                client: about.client.map(|ip| (ip, 0).into()),
-                ..Subject::default()
-            };
-            let text = format!("{} ({count} more of this kind)", about.text);
-            self.say(about.server, about.level, &about.module, &subject, &text);
+            let text = about.held_back(count);
+            self.say(
+                about.server,
+                about.level,
+                &about.module,
+                &Subject::default(),
+                &text,
+            );
         }
         let mut rest = self.0.throttle.lock().is_pending();
         let mut recovered = Vec::new();

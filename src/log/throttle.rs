@@ -43,6 +43,16 @@ pub(super) struct About {
     pub text: String,
 }
 
+impl About {
+    /// What is told of those that were held back: of several connections, so that no port is right.
+    pub fn held_back(&self, count: u32) -> String {
+        let whose = self
+            .client
+            .map_or(String::new(), |ip| format!(" from {ip}"));
+        format!("{} ({count} more of this kind{whose})", self.text)
+    }
+}
+
 impl Throttle {
     /// May this message be written now?
     pub fn admit(
@@ -169,6 +179,21 @@ mod tests {
         assert!(say(&mut t, 2 * S + 3, "b"));
         assert_eq!(t.due(Mono(3 * S + 1)).len(), 1);
         assert!(say(&mut t, 5 * S, "a"));
+    }
+
+    /// Nothing is made up of a client of whom only the address is known.
+    #[test]
+    fn what_was_held_back_is_told_of_an_address() {
+        let mut about = About {
+            server: ServerNo(0),
+            level: 3,
+            module: "proxy".into(),
+            client: "192.0.2.1".parse().ok(),
+            text: "a".into(),
+        };
+        assert_eq!(about.held_back(2), "a (2 more of this kind from 192.0.2.1)");
+        about.client = None;
+        assert_eq!(about.held_back(2), "a (2 more of this kind)");
     }
 
     #[test]

@@ -132,7 +132,13 @@ impl Stage<'_> {
             None => way.worker.reslist.acquire(fresh, peek).await,
         };
         let mut lease = place.map_err(|e| {
-            let text = format!("{}: {e}", way.name());
+            let text = match way.settings.and_then(|w| w.balancer) {
+                Some(no) => {
+                    let balancer = &self.room.settings.balancer(no).name;
+                    format!("{balancer}: {}: {e}", way.name())
+                }
+                None => format!("{}: {e}", way.name()),
+            };
             self.say(3, "proxy", None, &text);
             let fault = Fault::new(Origin::Own, Phase::Choosing, Kind::PoolFull, text);
             Failed::innocent(fault.with_retry(Retry::Elsewhere))

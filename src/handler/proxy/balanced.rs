@@ -64,7 +64,10 @@ impl<'a> Stage<'a> {
                     choice.route_changed &= !stays;
                     self.chosen(no, choice, session.as_deref())
                 }
-                Err(why) => return Err(self.no_member(no, why, trouble.and_then(|t| t.last))),
+                Err(why) => {
+                    let last = trouble.and_then(|t| t.last);
+                    return Err(self.no_member(no, why, session.as_deref(), last));
+                }
             };
             let began = clock::now();
             let failed = match self.attempt(&proxy.way_to_member(member, url.path())).await {
@@ -312,11 +315,9 @@ impl<'a> Stage<'a> {
     fn blame(&self, no: BalancerNo, member: &Worker, failed: &Failed) {
         if failed.blames && self.proxy.balancing.mark_error(member.no) {
             let text = format!(
-                "AH00959: {}: disabling worker {} for ({}:{}) for {}s",
+                "AH00959: {}: disabling worker {} for {}s",
                 self.room.settings.balancer(no).name,
                 member.name,
-                member.host,
-                member.port,
                 member.params.retry.as_secs()
             );
             self.say(3, "proxy", None, &text);
@@ -366,11 +367,19 @@ impl<'a> Stage<'a> {
 
 impl Stage<'_> {
     /// Nobody is left. What the last member did says more than that, when there was one.
-    fn no_member(&mut self, no: BalancerNo, why: NoMember, last: Option<Fault>) -> Fault {
+    fn no_member(
+        &mut self,
+        no: BalancerNo,
+        why: NoMember,
+        session: Option<&Session>,
+        last: Option<Fault>,
+    ) -> Fault {
         let name = &self.room.settings.balancer(no).name;
         let text = match why {
             NoMember::Nofailover => {
-                format!("AH01167: {name}: All workers are in error state for route")
+                let route = session.map_or(&b""[..], |s| s.route.as_slice());
+                let route = String::from_utf8_lossy(route);
+                format!("AH01167: {name}: All workers are in error state for route ({route})")
             }
             NoMember::AllInError => {
                 // Where the next request does not try them anyhow, it is known when one does.

@@ -43,8 +43,6 @@ pub struct Facts {
     pub graceful: u64,
     /// Free places.
     pub idle: u64,
-    /// Whether and how balancers are shown.
-    pub proxy: ProxyStatus,
     /// The virtual host's balancers.
     pub balancers: Vec<BalancerInfo>,
 }
@@ -89,7 +87,6 @@ impl Facts {
             busy: 0,
             graceful: 0,
             idle: 0,
-            proxy: server.proxy.status,
             balancers,
             table,
         };

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::facts::{Facts, letter, uptime_words, without_query};
 use super::number::{general, iso_date, long_date, scaled};
-use crate::config::settings::ProxyStatus;
 use crate::shm::{BalancerInfo, ChildInfo, ChildState, RequestRecord, WorkerInfo, status};
 
 /// The page. `table`: requests as a table, else a paragraph for each.
@@ -35,7 +34,7 @@ pub fn page(f: &Facts, table: bool) -> String {
         out.push_str("</pre>\n");
     }
     for b in &f.balancers {
-        balancer(&mut out, b, f.proxy == ProxyStatus::Full);
+        balancer(&mut out, b);
     }
     super::beacons::html(&mut out, f);
     if !f.balancers.is_empty() {
@@ -262,7 +261,7 @@ impl Row {
     }
 }
 
-fn balancer(out: &mut String, b: &BalancerInfo, full: bool) {
+fn balancer(out: &mut String, b: &BalancerInfo) {
     let sticky = match (&b.sticky_cookie, &b.sticky_param) {
         (cookie, _) if cookie.is_empty() => " - ".to_owned(),
         (cookie, param) if cookie == param => cookie.clone(),
@@ -281,7 +280,7 @@ fn balancer(out: &mut String, b: &BalancerInfo, full: bool) {
         esc(&b.lbmethod)
     );
     for m in &b.members {
-        let (scheme, host) = split(m, full);
+        let (scheme, host) = split(m);
         out.push_str("<tr>");
         for cell in [
             esc(&scheme),
@@ -303,13 +302,10 @@ fn balancer(out: &mut String, b: &BalancerInfo, full: bool) {
     out.push_str("</table>\n");
 }
 
-/// Scheme, and host without port, or (`ProxyStatus Full`) the whole name.
-fn split(m: &WorkerInfo, full: bool) -> (String, String) {
+/// Scheme, and host without port.
+fn split(m: &WorkerInfo) -> (String, String) {
     let url = m.name.rsplit_once('|').map_or(m.name.as_str(), |(_, u)| u);
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    if full {
-        return (scheme.to_owned(), m.name.clone());
-    }
     let authority = rest.split('/').next().unwrap_or(rest);
     let host = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,

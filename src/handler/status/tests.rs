@@ -3,7 +3,6 @@
 use super::facts::*;
 use super::*;
 use crate::clock::{Mono, Wall};
-use crate::config::settings::ProxyStatus;
 use crate::ids::{ChildNo, Generation, SlotNo};
 use crate::shm::{
     BalancerInfo, ChildInfo, ChildState, RequestPhase, RequestRecord, Snapshot, WorkerInfo, status,
@@ -131,7 +130,6 @@ fn facts() -> Facts {
         busy: 0,
         graceful: 0,
         idle: 0,
-        proxy: ProxyStatus::On,
         balancers: vec![balancer],
         table,
     };
@@ -233,10 +231,8 @@ fn for_people() {
     assert!(page.contains("<td>1.50</td><td>0</td><td>1</td><td>0</td><td>2048 B</td>"));
     assert!(page.contains("<td>A | a</td><td>2</td><td>byrequests</td>"));
     let mut f = facts();
-    f.proxy = ProxyStatus::Full;
     f.extended = false;
     let page = html::page(&f, true);
-    assert!(page.contains("<td>http://127.0.0.1:9001/app</td>"));
     assert!(!page.contains("Total accesses") && page.contains("4711 in slot 0 (serving)"));
     f.balancers.clear();
     assert!(!html::page(&f, true).contains("LoadBalancer"));
