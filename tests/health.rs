@@ -101,10 +101,10 @@ fn log_lines_tell_of_each_step() {
     let server = Server::start(&conf);
     let name = format!("http://127.0.0.1:{}", a.port);
     server.wait_log(&format!(
-        "Health check DISABLING {name} of balancer://app: status 500"
+        "Health check DISABLING {name} of balancer://c: status 500"
     ));
     mood.store(302, Ordering::SeqCst);
-    server.wait_log(&format!("Health check ENABLING {name} of balancer://"));
+    server.wait_log(&format!("Health check ENABLING {name} of balancer://c"));
     server.wait_log(&format!("Health checking {name}"));
     server.wait_log(&format!("Health check HEAD Status (1) for {name}."));
     server.wait_log(&format!("Health check HEAD Status (0) for {name}."));
