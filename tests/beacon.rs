@@ -717,3 +717,43 @@ fn neither_a_stopped_reader_nor_busy_processors_evict_who_is_there() {
     assert_eq!(server.count_log("Health check DISABLING"), 0);
     assert_eq!(server.count_log("evicted"), 0);
 }
+
+/// Two servers, one balancer, two secrets: each receiver's backends outlive reloads and the other's
+/// silence.
+#[test]
+fn two_receivers_feed_one_balancer() {
+    let backends: Vec<_> = ["a", "b"].map(Backend::start).into();
+    let (a, b) = (backends[0].port, backends[1].port);
+    let (first, second) = (udp_port(), udp_port());
+    let other = format!(
+        "<VirtualHost *:@PORT@>\nServerName other.test\nProxyBeaconListen 127.0.0.1:{second}\n\
+         ProxyBeaconBalancer c\nProxyBeaconSecret hex:ffffffffffffffffffffffffffffffff\n\
+         ProxyBeaconTimeout 2\n</VirtualHost>\n"
+    );
+    let server = Server::start(&conf(first, 4, "2", &other));
+    let mut one = Peer::new(first);
+    let mut two = Peer::new(second);
+    two.key = [0xff; 16];
+    let mut both = |what: &str, holds: &dyn Fn() -> bool| {
+        eventually(what, || {
+            one.announce(a, "");
+            two.announce(b, "");
+            holds()
+        });
+    };
+    both("both joined", &|| {
+        is_member(&server, a) && is_member(&server, b)
+    });
+    server.graceful();
+    let began = Instant::now();
+    both("both outlive the timeout of the other one", &|| {
+        began.elapsed() > Duration::from_millis(3500)
+    });
+    assert!(is_member(&server, a) && is_member(&server, b));
+    assert_eq!(server.count_log("evicted backend"), 0);
+    eventually("one alone is evicted", || {
+        one.announce(a, "");
+        !is_member(&server, b)
+    });
+    assert!(is_member(&server, a));
+}

@@ -440,7 +440,7 @@ mod tests {
         );
         // One that knows of somebody takes no others.
         board.make_lease(old, 2, "http://b", wall.0, NOW);
-        new.adopt_marks(row, &[board.clone()], NOW, MEMORY);
+        new.adopt_marks(row, std::slice::from_ref(&board), NOW, MEMORY);
         assert_eq!(ts("http://b"), None);
         new.free_lease(row, 0);
         new.adopt_marks(row, &[board], NOW, MEMORY);
