@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use common::backend::Reply;
-use common::{Backend, Server, eventually};
+use common::{Backend, Client, Server, eventually};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -170,4 +170,94 @@ fn wrong_parameters_are_told_in_the_same_words() {
             "{text}\nhttpd:  {theirs}\nmuster: {ours}"
         );
     }
+}
+
+/// Names of the members that are down, from the manager's XML.
+fn down(port: u16) -> Vec<String> {
+    let ask = || {
+        let mut c = Client::try_connect(port).ok()?;
+        let head = "GET /bm?xml=1 HTTP/1.1\r\nHost: localhost\r\nReferer: http://localhost/bm\r\nConnection: close\r\n\r\n";
+        c.send(head).ok()?;
+        Some(c.response("GET").ok()?.text())
+    };
+    let xml = ask().unwrap_or_default();
+    let workers = xml.split("<httpd:worker>").skip(1);
+    let failed = workers.filter(|w| w.contains("HcFl"));
+    let name = |w: &str| {
+        w.split(['<', '>'])
+            .nth(2)?
+            .rsplit('/')
+            .next()
+            .map(String::from)
+    };
+    failed.filter_map(name).collect()
+}
+
+/// Expressions that look at files: what httpd holds for true and for false.
+#[test]
+fn expressions_see_the_same_of_files() {
+    if !present() {
+        return;
+    }
+    let dir = std::env::temp_dir().join(format!("muster-oracle-files-{}", std::process::id()));
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("empty"), "").unwrap();
+    fs::write(dir.join("full"), "x").unwrap();
+    std::os::unix::fs::symlink("full", dir.join("link")).unwrap();
+    std::os::unix::fs::symlink("nowhere", dir.join("dangling")).unwrap();
+    let tests = [
+        "-f '@/full'",
+        "-f '@'",
+        "-f '@/link'",
+        "-d '@'",
+        "-d '@/full'",
+        "-e '@/empty'",
+        "-e '@/dangling'",
+        "-e '@'",
+        "-s '@/full'",
+        "-s '@/empty'",
+        "-s '@'",
+        "-L '@/link'",
+        "-h '@/link'",
+        "-L '@/full'",
+        "-x '/bin/sh'",
+        "-x '@/full'",
+        "! -e '@/nowhere'",
+    ];
+    let conf = |backend: &Backend| {
+        let mut text =
+            "Listen 127.0.0.1:@PORT@\nStartServers 1\nProxyPass /bm !\nProxyPass / balancer://c/\n\
+                        <Location /bm>\nSetHandler balancer-manager\nRequire all granted\n</Location>\n"
+                .to_string();
+        let mut members = String::new();
+        for (i, test) in tests.iter().enumerate() {
+            let test = test.replace('@', &dir.display().to_string());
+            text.push_str(&format!("ProxyHCExpr e{i:02} {{{test}}}\n"));
+            members.push_str(&format!(
+                "BalancerMember http://127.0.0.1:{}/e{i:02} hcmethod=GET hcinterval=200ms hcexpr=e{i:02}\n",
+                backend.port
+            ));
+        }
+        format!("{text}<Proxy balancer://c>\n{members}</Proxy>\n")
+    };
+    let (theirs, ours) = (backend(), backend());
+    let httpd = Httpd::start(&conf(&theirs));
+    let muster = Server::start(&conf(&ours));
+    // Each was checked, and each that was found bad is marked.
+    let checked = |b: &Backend| {
+        let seen = b.seen();
+        let times = |i: usize| {
+            seen.iter()
+                .filter(|s| s.target().ends_with(&format!("e{i:02}")))
+                .count()
+        };
+        (0..tests.len()).all(|i| times(i) > 1)
+    };
+    eventually("checks", || checked(&theirs) && checked(&ours));
+    let port = httpd._server.port;
+    let wanted = ["e01", "e04", "e06", "e09", "e10", "e13", "e15"];
+    eventually("the same are down", || {
+        down(port) == wanted && down(muster.port) == wanted
+    });
+    fs::remove_dir_all(&dir).unwrap();
 }
