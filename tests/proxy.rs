@@ -529,6 +529,35 @@ fn a_bound_on_connections_queues_and_refuses() {
     assert_eq!(backend.connections(), 1);
 }
 
+/// Whoever reads that a pool is full needs to know whose: a member may stand in several balancers.
+#[test]
+fn a_full_pool_is_named() {
+    let gate = Gate::default();
+    let backend = {
+        let gate = gate.clone();
+        Backend::with(move |_: &Seen| Reply::Gated {
+            first: Vec::new(),
+            rest: format!("{}x", ok(1)).into(),
+            gate: gate.clone(),
+        })
+    };
+    let server = proxy(&format!(
+        "<Proxy balancer://pair>\nBalancerMember http://127.0.0.1:{} max=1 acquire=100\n</Proxy>\n\
+         ProxyPass / balancer://pair/",
+        backend.port
+    ));
+    let mut held = Client::connect(server.port);
+    held.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    eventually("the one connection is in use", || backend.count() == 1);
+    assert_eq!(get(server.port, "/").unwrap().status, 503);
+    server.wait_log(&format!(
+        "balancer://pair: http://127.0.0.1:{}: all connections are in use",
+        backend.port
+    ));
+    gate.open();
+    assert_eq!(held.response("GET").unwrap().status, 200);
+}
+
 #[test]
 fn another_member_takes_over_from_a_dead_one() {
     let backend = Backend::start("b");

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::value::{Unit, interval, number};
+use super::value::{TIME_FORM, Unit, interval, number};
 use crate::codec::beacon::{Key, MacPolicy, Origin, Reach};
 use crate::config::args::Args;
 use crate::config::beacon::{Allowed, HostPort, SLICE};
@@ -257,12 +257,8 @@ fn one(b: &Build, args: &Args) -> Result<String, String> {
 
 fn time(b: &Build, args: &Args) -> Result<std::time::Duration, String> {
     let word = one(b, args)?;
-    interval(&word, Unit::Seconds).ok_or_else(|| {
-        format!(
-            "{}: \"{word}\" is no time; write digits and ms, s, mi or h",
-            b.directive
-        )
-    })
+    interval(&word, Unit::Seconds)
+        .ok_or_else(|| format!("{}: \"{word}\" is no time; {TIME_FORM}", b.directive))
 }
 
 /// `host:port`, both parts; for command lines.

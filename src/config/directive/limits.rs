@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::value::{Unit, flag, interval, number};
+use super::value::{TIME_FORM, Unit, flag, interval, number};
 use crate::config::args::Args;
 use crate::config::frame::Build;
 use crate::config::settings::{EncodedSlashes, ReadStage, ReadTimeout, TraceEnable};
@@ -13,7 +13,7 @@ pub fn timeout(b: &mut Build, args: &Args) -> Result<(), String> {
         .filter(|d| !d.is_zero())
         .ok_or_else(|| {
             format!(
-                "Timeout must be a number of seconds above 0, not \"{}\"",
+                "Timeout must be a number of seconds above 0, not \"{}\"; {TIME_FORM}",
                 args.get(0)
             )
         })?;
@@ -36,7 +36,7 @@ pub fn keep_alive(b: &mut Build, args: &Args) -> Result<(), String> {
 pub fn keep_alive_timeout(b: &mut Build, args: &Args) -> Result<(), String> {
     let value = interval(args.get(0), Unit::Seconds).ok_or_else(|| {
         format!(
-            "KeepAliveTimeout has wrong format: \"{}\" (write seconds, or 500ms)",
+            "KeepAliveTimeout has wrong format: \"{}\"; {TIME_FORM}",
             args.get(0)
         )
     })?;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::value::{Unit, flag, interval, number};
+use super::value::{TIME_FORM, Unit, flag, interval, number};
 use crate::config::args::Args;
 use crate::config::draft::ListenDraft;
 use crate::config::frame::Build;
@@ -193,8 +193,12 @@ pub fn max_connections_per_child(b: &mut Build, args: &Args) -> Result<(), Strin
 
 /// `WatchdogInterval time`: how often heartbeats are sent; other jobs have intervals of their own.
 pub fn watchdog_interval(b: &mut Build, args: &Args) -> Result<(), String> {
-    let time = interval(args.get(0), Unit::Seconds)
-        .ok_or("Unparse-able WatchdogInterval setting; write digits and ms, s, mi or h")?;
+    let time = interval(args.get(0), Unit::Seconds).ok_or_else(|| {
+        format!(
+            "Unparse-able WatchdogInterval setting (\"{}\"; {TIME_FORM})",
+            args.get(0)
+        )
+    })?;
     if time < Duration::from_millis(100) {
         return Err("Invalid WatchdogInterval: minimal value 100ms".into());
     }

@@ -1,6 +1,6 @@
 //! mod_proxy's values that are no mapping and no workers.
 
-use super::value::{Unit, flag, interval, number};
+use super::value::{TIME_FORM, Unit, flag, interval, number};
 use crate::config::args::Args;
 use crate::config::frame::Build;
 use crate::config::layer::{ErrorOverride, ReverseRule};
@@ -179,7 +179,12 @@ pub fn proxy_bad_header(b: &mut Build, args: &Args) -> Result<(), String> {
 pub fn proxy_timeout(b: &mut Build, args: &Args) -> Result<(), String> {
     let value = interval(args.get(0), Unit::Seconds)
         .filter(|d| !d.is_zero())
-        .ok_or("Proxy Timeout must be at least 1 second.")?;
+        .ok_or_else(|| {
+            format!(
+                "Proxy Timeout must be at least 1 second. (\"{}\"; {TIME_FORM}, and not 0)",
+                args.get(0)
+            )
+        })?;
     b.server().proxy.timeout = Some(value);
     Ok(())
 }
