@@ -33,8 +33,6 @@ pub(super) struct Sender {
     targets: Vec<Target>,
     alive: Rc<Cell<bool>>,
     complained: Cell<Mono>,
-    /// Anything was sent.
-    said: Cell<bool>,
 }
 
 #[derive(Default)]
@@ -63,7 +61,6 @@ impl Sender {
             row,
             alive,
             complained: Cell::new(Mono(0)),
-            said: Cell::new(false),
         });
         for index in 0..sender.targets.len() {
             spawn(Rc::clone(&sender).keep_open(index));
@@ -76,8 +73,12 @@ impl Sender {
     /// ends. httpd would take the datagram for a renewal, since it does not know the field, so only
     /// those are told that take muster's own signature.
     pub fn depart(&self) {
-        let known = self.settings.advertise.is_some() && self.said.get();
-        if known && self.settings.algorithm == Algorithm::HmacSha256 {
+        // Also what a former holder announced.
+        let open = self.targets.iter().any(|t| t.open.borrow().is_some());
+        if open
+            && self.settings.advertise.is_some()
+            && self.settings.algorithm == Algorithm::HmacSha256
+        {
             for _ in 0..REPEAT {
                 self.send(true);
             }
@@ -103,7 +104,6 @@ impl Sender {
 
     /// The same datagram to each target that is open.
     fn send(&self, leaving: bool) {
-        self.said.set(true);
         let (ts, seq) = self.board.next_stamp(self.row, clock::wall());
         let bytes = self.signer.datagram(&Fields {
             origin: self.settings.advertise.as_ref(),
