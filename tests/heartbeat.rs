@@ -236,6 +236,38 @@ fn a_datagram_that_waits_when_its_reader_dies_is_not_lost() {
     });
 }
 
+/// The socket of a port, as the kernel numbers it.
+fn socket_of(port: u16) -> Option<String> {
+    let all = std::fs::read_to_string("/proc/net/udp").unwrap();
+    let place = format!("0100007F:{port:04X}");
+    let line = all.lines().find(|l| l.contains(&place))?;
+    line.split_whitespace().nth(9).map(String::from)
+}
+
+/// The next generation reads the same socket, so what waits in it at a reload is not lost; it goes
+/// with its directive.
+#[test]
+fn a_reload_keeps_the_socket() {
+    let a = Backend::start("a");
+    let port = udp_port();
+    let server = Server::start(&conf(port, "", &[&a]));
+    let before = socket_of(port);
+    assert!(before.is_some());
+    server.graceful();
+    assert_eq!(socket_of(port), before);
+    assert!(server.control("restart").status.success());
+    eventually("a new generation", || {
+        // A child that HUP ends drops what it has.
+        let answers = || get(server.port, "/").is_ok_and(|a| a.status == 200);
+        server.count_log("SIGHUP received") > 0 && answers()
+    });
+    assert_eq!(socket_of(port), before);
+    let text = conf(port, "", &[&a]).replace("HeartbeatListen", "#");
+    server.configure(&text);
+    server.graceful();
+    eventually("it is gone", || socket_of(port).is_none());
+}
+
 #[test]
 fn a_muster_tells_how_much_room_it_has() {
     let gate = Arc::new(AtomicBool::new(false));
