@@ -475,7 +475,7 @@ fn replays_are_seen_after_every_kind_of_restart() {
     let mut server = Server::start(&conf(beacon, 4, "30", ""));
     let mut peer = Peer::new(beacon);
     let mut last = Vec::new();
-    for kind in ["HUP", "stop", "kill"] {
+    for kind in ["HUP", "stop", "graceful stop", "kill"] {
         holder(&server);
         eventually("it joined", || {
             last = peer.announce(backend.port, "");
@@ -494,8 +494,13 @@ fn replays_are_seen_after_every_kind_of_restart() {
                     new.generation.0 > 0 && balancer.is_some_and(|b| b.members.is_empty())
                 });
             }
-            "stop" => {
-                server.signal(Signal::SIGTERM);
+            "stop" | "graceful stop" => {
+                let graceful = kind != "stop";
+                server.signal(if graceful {
+                    Signal::SIGWINCH
+                } else {
+                    Signal::SIGTERM
+                });
                 server.wait_exit();
                 server.launch(&[], &[]);
             }
@@ -544,6 +549,15 @@ fn the_operator_says_where_backends_may_be() {
             drops(&server, "url not allowed") == 1 + i as u64
         });
     }
+    // The tool says the same of it.
+    let text = peer.text("http://192.0.2.1", "");
+    let datagram = String::from_utf8(peer.sign(&text)).unwrap();
+    let out = server.muster(&["beacon", "check", &datagram]);
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(
+        !out.status.success() && said.contains("dropped: url not allowed"),
+        "{said}"
+    );
     let text = peer.text("http://a.backends.test", "");
     peer.send(&peer.sign(&text));
     peer.announce(backend.port, "");
