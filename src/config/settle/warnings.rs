@@ -15,6 +15,7 @@ use crate::config::span::Span;
 pub fn unreachable_rules(build: &mut Build, servers: &[Server]) {
     // A virtual host's list begins with the main server's, which is judged once.
     let main = servers.first().map_or(0, |s| s.proxy.rules.len());
+    let mut found = Vec::new();
     for (i, server) in servers.iter().enumerate() {
         let judged = if i == 0 { 0 } else { main };
         let mut before = Before::default();
@@ -22,13 +23,21 @@ pub fn unreachable_rules(build: &mut Build, servers: &[Server]) {
             if k >= judged
                 && let Some(first) = before.covering(rule)
             {
+                let from_main =
+                    i > 0 && servers[0].proxy.rules.iter().any(|r| r.span == first.span);
+                let remedy = match from_main {
+                    false => "write this line above that one",
+                    true => {
+                        "the main server's lines come before all of a virtual host, so move that one into a virtual host"
+                    }
+                };
                 let text = format!(
-                    "{} is never reached: {} at {} covers it, and the first line that fits counts; write this line above that one",
+                    "{} is never reached: {} at {} covers it, and the first line that fits counts; {remedy}",
                     shown(rule),
                     shown(first),
                     first.span
                 );
-                build.notes.push(Note {
+                found.push(Note {
                     span: rule.span.clone(),
                     warning: true,
                     text,
@@ -37,7 +46,19 @@ pub fn unreachable_rules(build: &mut Build, servers: &[Server]) {
             before.add(rule);
         }
     }
+    let more = found.len().saturating_sub(MOST);
+    build.notes.extend(found.into_iter().take(MOST));
+    if more > 0 {
+        build.notes.push(Note {
+            span: Span::default(),
+            warning: true,
+            text: format!("{more} more ProxyPass lines are never reached"),
+        });
+    }
 }
+
+/// One line of the main server may cover those of a thousand virtual hosts.
+const MOST: usize = 50;
 
 /// The rules above one.
 #[derive(Default)]
