@@ -210,10 +210,14 @@ impl Balancing {
         skip: &[WorkerNo],
         now: Mono,
     ) {
+        // Each is filled in where it stands: a copy of what was just written piece by piece is slow.
         members.clear();
+        members.resize(list.members.len(), Member::default());
         let method = local.method.get();
-        for (i, (&no, &row)) in list.members.iter().zip(&list.rows).enumerate() {
-            let limit = list.probe_limit[i];
+        let (busy, traffic) = (method.needs_busy(), method.needs_traffic());
+        let (latency, beats) = (method.needs_latency(), method.weighs_heartbeats());
+        for (i, m) in members.iter_mut().enumerate() {
+            let row = list.rows[i];
             let mut state = self.board.member(row);
             if state.status & (status::IGNORE | status::ERROR | status::STOPPED)
                 == status::IGNORE | status::ERROR
@@ -221,34 +225,37 @@ impl Balancing {
                 self.board.clear_error(row);
                 state.status &= !status::ERROR;
             }
-            let mut m = Member::new(state.status, state.load_factor, state.lbset, state.lbstatus);
-            m.offer = if skip.contains(&no) {
+            m.status = state.status;
+            m.load_factor = i64::from(state.load_factor);
+            m.full_factor = m.load_factor;
+            m.lbset = state.lbset;
+            m.lbstatus = state.lbstatus;
+            m.hash = list.hashes[i];
+            m.offer = if skip.contains(&list.members[i]) {
                 Offer::No
             } else {
-                offer(&state, now, limit)
+                offer(&state, now, list.probe_limit[i])
             };
             if state.recovered != Mono(0) && !state.slow_start.is_zero() {
                 m.start_slowly(now.since(state.recovered), state.slow_start);
             }
-            m.hash = list.hashes[i];
-            if method.needs_busy() {
+            if busy {
                 m.busy = self.board.busy(row);
             }
-            if method.needs_traffic() {
+            if traffic {
                 m.traffic = self.board.traffic(row);
             }
-            if method.needs_latency() {
+            if latency {
                 let (average, at) = self.board.latency(row);
                 m.latency = least_time::decayed(average, now.since(at));
             }
-            if method.weighs_heartbeats() {
+            if beats {
                 m.open = self
                     .board
                     .heartbeat(row)
                     .filter(|b| now.since(b.seen) < HEARTBEAT_GOOD_FOR)
                     .map(|b| heartbeat::open(b.busy, b.ready));
             }
-            members.push(m);
         }
     }
 

@@ -122,6 +122,7 @@ impl Drop for Turn<'_> {
 }
 
 impl Scoreboard {
+    #[inline]
     fn worker_slot(&self, row: WorkerRow) -> Option<&WorkerSlot> {
         self.table.worker(usize::from(row.0))
     }
@@ -203,6 +204,7 @@ impl Scoreboard {
     }
 
     /// The member's numbers.
+    #[inline]
     pub fn member(&self, row: WorkerRow) -> MemberState {
         let Some(w) = self.worker_slot(row) else {
             return MemberState::default();
