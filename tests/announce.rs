@@ -410,6 +410,31 @@ fn a_command_starts_as_if_alone_and_its_end_is_handed_on() {
     assert_eq!(states(&mut nohup), (0, hup));
 }
 
+/// A terminal that is closed (an ssh session that ends) is the end of both, and a withdrawal.
+#[test]
+fn a_closed_terminal_ends_it_and_its_command() {
+    let root = Root::new();
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    // Only this process holds the other end.
+    let flags = nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC);
+    nix::fcntl::fcntl(&terminal.master, flags).unwrap();
+    let words = ["--check=none", "--drain=0", "--", "sleep", "300"];
+    let command = alone(&root.0, &words);
+    let mut setsid = Command::new("setsid");
+    setsid
+        .args(["--ctty", "--wait"])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdin(terminal.slave)
+        .stderr(fs::File::create(root.0.join("alone.log")).unwrap());
+    let mut announcer = Announcer(setsid.spawn().unwrap());
+    let log = root.0.join("alone.log");
+    eventually("it announces", || read(&log).contains("announcing"));
+    drop(terminal.master);
+    assert_eq!(announcer.exit_code(), Some(128 + Signal::SIGHUP as i32));
+    assert!(read(&log).contains("withdrew"));
+}
+
 /// As a container's first process it is given the children of processes that end.
 #[test]
 fn children_that_it_never_started_leave_no_zombies() {

@@ -156,7 +156,11 @@ impl Life<'_> {
                 if self.command.is_none() {
                     return 0;
                 }
-                if from_terminal(received) {
+                if matches!(received.signal, Signal::SIGINT | Signal::SIGQUIT)
+                    && from_terminal(received)
+                {
+                    // Keys send to the whole group: the command has it already. A terminal that is
+                    // closed tells its first process only, which may be this one.
                     continue;
                 }
                 if told {
@@ -201,7 +205,7 @@ impl Life<'_> {
     }
 }
 
-/// A terminal sends to the whole group: the command has it already.
+/// The kernel sent it for a terminal: a key, or that it is closed.
 fn from_terminal(received: Received) -> bool {
     received.sender.is_none()
 }
