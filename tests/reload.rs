@@ -277,3 +277,44 @@ fn generations_that_stay_are_told_to_close_idle_connections() {
     assert!(held[0].closed(), "the oldest's idle connection");
     assert!(server.children().len() <= 8);
 }
+
+/// Virtual hosts of one name at several ports, as for http and https: each keeps its own state,
+/// wherever a reload finds it in the file.
+#[test]
+fn hosts_of_one_name_are_told_apart_by_their_ports() {
+    let backend = Backend::start("one");
+    let other = common::server::free_port();
+    let host = |port: &str| {
+        format!(
+            "<VirtualHost 127.0.0.1:{port}>\nServerName same.test\n<Proxy balancer://c>\nBalancerMember http://127.0.0.1:{}\n</Proxy>\nProxyPass / balancer://c/\n</VirtualHost>\n",
+            backend.port
+        )
+    };
+    let conf = |first: &str, second: &str| {
+        format!(
+            "{PLAIN}Listen 127.0.0.1:{other}\n{}{}",
+            host(first),
+            host(second)
+        )
+    };
+    let second = other.to_string();
+    let server = Server::start(&conf("@PORT@", &second));
+    for (port, n) in [(server.port, 3), (other, 1)] {
+        for _ in 0..n {
+            assert_eq!(get(port, "/").unwrap().status, 200);
+        }
+    }
+    let elected = || {
+        let of = |port: u16| {
+            let table = server.scoreboard();
+            let mut all = table.balancers.into_iter();
+            let own = all.find(|b| b.server.ends_with(&format!(":{port}")));
+            own.unwrap().members[0].elected
+        };
+        (of(server.port), of(other))
+    };
+    assert_eq!(elected(), (3, 1));
+    server.configure(&conf(&second, "@PORT@"));
+    server.graceful();
+    assert_eq!(elected(), (3, 1));
+}

@@ -495,6 +495,9 @@ fn server_text(server: &Server) -> String {
     for address in &server.addresses {
         text.push(' ');
         text.push_str(&address.text);
+        if let Some(port) = address.port {
+            text.push_str(&format!(":{port}"));
+        }
     }
     text
 }
