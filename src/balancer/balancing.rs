@@ -11,7 +11,7 @@ use super::method;
 use super::select::{Member, Offer};
 use crate::clock::{self, Mono};
 use crate::config::settings::{BalancerParams, Settings, Worker};
-use crate::ids::{BalancerNo, SlotNo, WorkerNo};
+use crate::ids::{BalancerNo, Generation, SlotNo, WorkerNo};
 use crate::shm::{Asker, Assignment, BalancerRow, Scoreboard, WorkerRow, status};
 
 /// Further tries that a balancer may make in the last ten seconds whatever its requests.
@@ -128,6 +128,11 @@ impl Balancing {
             },
             balancers,
         }
+    }
+
+    /// The generation whose members these are.
+    pub fn generation(&self) -> Generation {
+        self.asker.generation
     }
 
     /// For workers outside balancers: counts the request as busy.

@@ -10,7 +10,7 @@
 //! ```text
 //! HEADER, 4096 bytes at 0
 //!    0  u64  magic: the letters "MUSTERST"
-//!    8  u32  layout version, 9
+//!    8  u32  layout version, 10
 //!   12  u32  byte order: 0x01020304
 //!   16  u64  length of the file
 //!   24  u32  sizes of: header 4096 · 28 child slot 16640 · 32 request record 256 · 36 balancer slot 1024
@@ -55,7 +55,7 @@
 //!  144  u32  flags: 1 nofailover, 2 scolonpathdelim, 4 forcerecovery, 8 maxattempts set, 16 failontimeout
 //!  148  u32  maxattempts · 152 u32 separator byte, 256 for Off · 156 u32 growth
 //!  160  u64  timeout in ms · 168 i64 wall: last change of the member list
-//!  176  u32  counts the changes of the member list · 184 i64 what the members' lbstatus sum up to
+//!  176  u32  counts the changes of the member list · 180 the oldest generation that may change it by hand · 184 i64 what the members' lbstatus sum up to
 //!  192  text 96  name · 288 text 16 lbmethod · 304 text 64 cookie · 368 text 64 URL parameter
 //!  432  text 40  nonce · 472 text 256 server that it belongs to
 //!  728  u32  as the configuration says: flags · 732 maxattempts · 736 u64 timeout in ms
@@ -124,7 +124,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 

@@ -16,6 +16,7 @@ use super::scoreboard::Scoreboard;
 use super::status;
 use crate::clock;
 use crate::config::health::{HealthMethod, HealthParams};
+use crate::ids::Generation;
 
 /// How long a change waits for the balancer's lock.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -116,6 +117,8 @@ pub enum AddError {
     Exists(String),
     /// All rows for new members are taken.
     Full,
+    /// The asker's configuration is not the newest one.
+    Outdated,
 }
 
 /// The balancer's lock.
@@ -181,11 +184,14 @@ impl Scoreboard {
         member: Option<(WorkerRow, &MemberEdit)>,
         own: &BalancerEdit,
     ) -> Result<(), Busy> {
-        let done = self.change_by_hand(balancer, members, None, member, own);
+        let newest = Generation(u32::MAX);
+        let done = self.change_by_hand(balancer, members, None, member, own, newest);
         done.map_err(|_| Busy)
     }
 
-    /// The same, and first adds a member, disabled, after a look at who is there.
+    /// The same for a child of `asker`, and first adds a member, disabled, after a look at who is
+    /// there. Only the newest generation may: an older one knows other members, and its table may
+    /// be one that nobody reads any more.
     ///
     /// # Errors
     /// See [`AddError`]; nothing was changed.
@@ -196,8 +202,13 @@ impl Scoreboard {
         new: Option<&ByHand<'_>>,
         member: Option<(WorkerRow, &MemberEdit)>,
         own: &BalancerEdit,
+        asker: Generation,
     ) -> Result<(), AddError> {
         let held = self.hold(balancer).ok_or(AddError::Busy)?;
+        let from = held.slot.edits_from.load(Relaxed);
+        if asker.0 < from.max(self.table.header().generation.load(Relaxed)) {
+            return Err(AddError::Outdated);
+        }
         if let Some(new) = new {
             self.add_by_hand(balancer, members, new)?;
         }
@@ -235,6 +246,22 @@ impl Scoreboard {
         }
         self.changed(balancer);
         Ok(())
+    }
+
+    /// Supervisor: from now on no generation older than this one changes anything by hand. Told
+    /// before a configuration is taken over: what was acknowledged by then is taken over too.
+    pub fn refuse_edits_before(&self, generation: Generation) {
+        for (row, slot) in self.table.balancers() {
+            if slot.used.load(Relaxed) == 0 {
+                continue;
+            }
+            // A change that is being made ends first. Whoever does not let go in time is not
+            // waited for.
+            let _held = u16::try_from(row)
+                .ok()
+                .and_then(|row| self.hold(BalancerRow(row)));
+            slot.edits_from.store(generation.0, Relaxed);
+        }
     }
 
     fn add_by_hand(
@@ -353,8 +380,11 @@ mod tests {
             ..MemberEdit::default()
         };
         let own = BalancerEdit::default();
-        let change =
-            || board.change_by_hand(balancer, &[member], Some(&new), Some((member, &edit)), &own);
+        let by = |asker| {
+            let edit = Some((member, &edit));
+            board.change_by_hand(balancer, &[member], Some(&new), edit, &own, asker)
+        };
+        let change = || by(Generation(0));
         let asker = Asker {
             pid: 1,
             generation: Generation(0),
@@ -370,9 +400,18 @@ mod tests {
         assert_eq!(change(), Err(AddError::Busy));
         assert_eq!(state(), (1, 0));
         drop(held);
+        // A newer configuration is being taken over: its children may, others not.
+        board.refuse_edits_before(Generation(1));
+        assert_eq!(change(), Err(AddError::Outdated));
+        assert_eq!(state(), (1, 0));
+        // That came to nothing.
+        board.refuse_edits_before(Generation(0));
         assert_eq!(change(), Ok(()));
         assert_eq!(state(), (2, 7));
         assert_eq!(change(), Err(AddError::Exists("http://b".into())));
+        board.set_generation(Generation(1), 2);
+        assert_eq!(change(), Err(AddError::Outdated));
+        assert_eq!(by(Generation(1)), Err(AddError::Exists("http://b".into())));
         let _ = std::fs::remove_dir_all(dir);
     }
 }

@@ -218,8 +218,8 @@ record!(
         168 updated: AtomicI64,
         /// Moves with each change of the member list.
         176 changes: AtomicU32,
-        /// Space.
-        180 pad1: Pad<1>,
+        /// Older generations' changes by hand are refused.
+        180 edits_from: AtomicU32,
         /// What its members' lbstatus sum up to.
         184 lbstatus_sum: AtomicI64,
         /// `balancer://name`.

@@ -275,6 +275,10 @@ impl Supervisor {
             Action::NotReloaded => {
                 self.readings += 1;
                 self.publish();
+                let serving = self.state.serving().map(|f| f.no);
+                if let Some(e) = serving.and_then(|no| self.estate(no)) {
+                    e.board.refuse_edits_before(e.generation);
+                }
             }
             Action::Forget(generation) => self.forget(generation),
             Action::LetGo => {
@@ -320,6 +324,11 @@ impl Supervisor {
                 }
             }
         };
+        let generation = Generation(self.next_generation);
+        let serving = self.state.serving().map(|f| f.no);
+        if let Some(e) = serving.and_then(|no| self.estate(no)) {
+            e.board.refuse_edits_before(generation);
+        }
         if ask == Ask::Restart {
             self.save();
         }
@@ -328,8 +337,6 @@ impl Supervisor {
         let used = [pid_file.unwrap_or(&process.pid_file), &self.table_path];
         let wanted = [&*process.pid_file, &process.scoreboard_file];
         let stay = notes::unchanged_names(used, wanted);
-        let generation = Generation(self.next_generation);
-        let serving = self.state.serving().map(|f| f.no);
         let before = Before {
             serving: serving.and_then(|no| self.estate(no)),
             places: self.estates.iter().flat_map(|e| e.places.clone()).collect(),

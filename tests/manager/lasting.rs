@@ -140,3 +140,97 @@ fn checks_set_by_hand_start_from_the_defaults_and_outlive_a_graceful_restart() {
     s.server.graceful();
     assert!(failed(), "the mark is kept");
 }
+
+/// A connection to a child that stays one of its generation's, with what `edit` sends on it.
+struct Kept(Client);
+
+impl Kept {
+    fn open(s: &Site) -> Kept {
+        let mut c = Client::connect(s.server.port);
+        c.get("/bm").unwrap();
+        Kept(c)
+    }
+
+    /// A form of the page in JSON; `body` without the nonce.
+    fn form(&mut self, nonce: &str, body: &str) -> Value {
+        let body = format!("b=a&nonce={nonce}&{body}");
+        let length = body.len();
+        let text = format!(
+            "POST /bm?json HTTP/1.1\r\nHost: localhost\r\n{PAGE}{FORM}Content-Length: {length}\r\n\r\n{body}"
+        );
+        self.0.send(text).unwrap();
+        serde_json::from_str(&self.0.response("POST").unwrap().text()).unwrap()
+    }
+}
+
+/// The configuration with so many members more that the slot table must be replaced by a larger one.
+fn many(s: &Site, n: u16) -> String {
+    let more: String = (0..n)
+        .map(|i| format!("BalancerMember http://127.0.0.2:{} status=+D\n", 20_000 + i))
+        .collect();
+    conf(s.a.port, s.b.port, "").replacen("ProxySet", &format!("{more}ProxySet"), 1)
+}
+
+/// A change that was acknowledged stays: what a child of the configuration before would write where
+/// nobody reads is refused, and the connection is closed so that the next one finds the new children.
+#[test]
+fn children_of_an_older_configuration_change_nothing_by_hand() {
+    let s = site();
+    let (nonce, w) = (s.nonce("a"), format!("w=http://127.0.0.1:{}", s.a.port));
+    // Into the same table, then into a larger one.
+    for (n, members) in [(1, "the same table"), (200, "a larger one")] {
+        let mut admin = Kept::open(&s);
+        s.server.configure(&many(&s, n));
+        s.server.graceful();
+        let added = "b_nwrkr=http://127.0.0.2:20000&b_wyes=1";
+        let answer = admin.form(&nonce, &format!("{w}&w_lf=7&{added}"));
+        let why = answer["errors"][0].as_str().unwrap_or_default();
+        assert!(
+            why.contains("was reloaded meanwhile"),
+            "{members}: {answer}"
+        );
+        assert!(admin.0.closed(), "{members}");
+        let named = |m: &&WorkerInfo| m.name == "http://127.0.0.2:20000";
+        assert_eq!(s.balancer().members.iter().filter(named).count(), 1);
+        assert_eq!(s.member(0).load_factor, 100);
+    }
+    // A reload that comes to nothing leaves the running children in charge.
+    let mut admin = Kept::open(&s);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    s.server
+        .configure(&format!("Listen 127.0.0.1:{port}\n{}", many(&s, 200)));
+    s.server.signal(nix::sys::signal::Signal::SIGUSR1);
+    s.server.wait_log("reload refused");
+    common::eventually("changes are taken again", || {
+        admin.form(&nonce, &format!("{w}&w_lf=7"))["errors"][0].is_null()
+    });
+    assert_eq!(s.member(0).load_factor, 700);
+}
+
+/// While configurations with ever more members replace each other, each change by hand is either
+/// refused or there afterwards.
+#[test]
+fn what_is_changed_during_reloads_is_kept_or_refused() {
+    let s = site();
+    let w = format!("w=http://127.0.0.1:{}", s.a.port);
+    let nonce = s.nonce("a");
+    let (mut last, mut taken) = (100, 0);
+    for round in 0..6u16 {
+        s.server.configure(&many(&s, 60 * (round + 1)));
+        let serving = s.server.scoreboard().generation;
+        s.server.signal(nix::sys::signal::Signal::SIGUSR1);
+        let mut factor = 1;
+        common::eventually("the new generation serves", || {
+            factor = factor % 90 + 1;
+            let answer =
+                Kept(Client::connect(s.server.port)).form(&nonce, &format!("{w}&w_lf={factor}"));
+            if answer["errors"][0].is_null() {
+                (last, taken) = (factor * 100, taken + 1);
+            }
+            s.server.scoreboard().generation > serving
+        });
+        assert_eq!(s.member(0).load_factor, last, "round {round}");
+    }
+    assert!(taken > 0);
+}

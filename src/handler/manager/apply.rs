@@ -27,6 +27,8 @@ pub struct Outcome {
     pub same: bool,
     /// What had no meaning.
     pub ignored: Vec<String>,
+    /// The next request shall come by another connection.
+    pub close: bool,
     /// The balancer whose form is shown.
     pub balancer: Option<BalancerNo>,
     /// The member whose form is shown.
@@ -41,6 +43,7 @@ impl Default for Outcome {
             done: Vec::new(),
             same: false,
             ignored: Vec::new(),
+            close: false,
             balancer: None,
             member: None,
         }
@@ -153,9 +156,10 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
         Ok(Some(name)) => changes
             .told_balancer
             .push(format!("{name} is a member now, disabled")),
-        Err((status, text)) => {
-            outcome.status = status;
-            return outcome.because(text);
+        Err(why) => {
+            outcome.status = why.status;
+            outcome.close = why.close;
+            return outcome.because(why.text);
         }
     }
     let name = &room.settings.balancer(no).name;
@@ -179,8 +183,17 @@ pub fn apply(room: &Room, balancing: &Balancing, req: &Request, params: &Params)
     outcome
 }
 
+/// Why nothing was made.
+struct Refusal {
+    /// The answer's status.
+    status: u16,
+    text: String,
+    /// This connection's child can make no changes any more.
+    close: bool,
+}
+
 /// Makes all changes in one go and gives the name of a member that was added, or makes none and says
-/// why, with the answer's status.
+/// why.
 fn make(
     room: &Room,
     balancing: &Balancing,
@@ -188,9 +201,13 @@ fn make(
     row: BalancerRow,
     member: Option<WorkerRow>,
     changes: &Changes,
-) -> Result<Option<String>, (u16, String)> {
+) -> Result<Option<String>, Refusal> {
     // The one refusal that httpd tells by its status.
-    let refused = |url: &str, text: String| (400, format!("b_nwrkr={}: {text}", brief(url)));
+    let refused = |url: &str, text: String| Refusal {
+        status: 400,
+        text: format!("b_nwrkr={}: {text}", brief(url)),
+        close: false,
+    };
     let mut url = None;
     if let Some(text) = &changes.add {
         url = Some(acceptable(text).map_err(|why| refused(text, why))?);
@@ -209,13 +226,27 @@ fn make(
     let own = changes.balancer.clone().unwrap_or_default();
     let edit = member.zip(changes.member.as_ref());
     let board = &room.scoreboard;
-    let Err(error) = board.change_by_hand(row, &rows, new.as_ref(), edit, &own) else {
+    let asker = balancing.generation();
+    let Err(error) = board.change_by_hand(row, &rows, new.as_ref(), edit, &own, asker) else {
         return Ok(url.map(|u| u.name));
+    };
+    let plain = |text: &str, close| {
+        Err(Refusal {
+            status: 200,
+            text: text.to_owned(),
+            close,
+        })
     };
     let text = match error {
         AddError::Busy => {
-            let text = "the balancer's lock could not be had in time; try again";
-            return Err((200, text.to_owned()));
+            return plain(
+                "the balancer's lock could not be had in time; try again",
+                false,
+            );
+        }
+        AddError::Outdated => {
+            let text = "the configuration was reloaded meanwhile; load the page again";
+            return plain(text, true);
         }
         AddError::Exists(name) => format!("{name} is a member already"),
         AddError::Full if grown.is_empty() => {

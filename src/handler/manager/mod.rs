@@ -130,7 +130,10 @@ impl Manager {
         let mut head = answer::head(facts.outcome.status);
         head.fields.push(b"Content-Type", content_type.as_bytes());
         guard(&mut head.fields, &self.policy);
-        Ok(answer::own(head, text.into_bytes()))
+        let close = facts.outcome.close;
+        let mut answer = answer::own(head, text.into_bytes());
+        answer.close |= close;
+        Ok(answer)
     }
 
     /// What of the parameters counts: all from the page itself, else at most the wish for another
