@@ -12,7 +12,7 @@ use super::select::{Member, Offer};
 use crate::clock::{self, Mono};
 use crate::config::settings::{BalancerParams, Settings, Worker};
 use crate::ids::{BalancerNo, Generation, SlotNo, WorkerNo};
-use crate::shm::{Asker, Assignment, BalancerRow, Scoreboard, WorkerRow, status};
+use crate::shm::{Asker, Assignment, BalancerRow, MemberState, Scoreboard, WorkerRow, status};
 
 /// Further tries that a balancer may make in the last ten seconds whatever its requests.
 const ALWAYS_TRIED: u64 = 100;
@@ -179,6 +179,14 @@ impl Balancing {
             .is_some_and(|row| self.board.member(row).status & status::IGNORE != 0)
     }
 
+    /// Whether a failed connect keeps requests from it for a while.
+    pub fn rests_after_error(&self, worker: WorkerNo) -> bool {
+        self.row(worker).is_some_and(|row| {
+            let state = self.board.member(row);
+            state.status & status::IGNORE == 0 && !state.retry.is_zero()
+        })
+    }
+
     /// After the request: `failonstatus`. True when it put the member in error (log it then).
     pub fn fail_on_status(&self, worker: WorkerNo, code: u16) -> bool {
         self.balancer_of(worker)
@@ -264,19 +272,39 @@ impl Balancing {
         }
         let now = clock::now();
         let list = self.list(local);
-        let members = list.rows.iter().map(|&row| self.board.member(row));
-        let mut waits = Vec::new();
-        for m in members {
-            if status::usable(m.status) && m.status & status::DRAIN == 0 {
-                return None;
-            }
-            let only = m.status & (status::ERROR | status::DRAIN) == status::ERROR
-                && status::usable(m.status & !status::ERROR);
-            if only {
-                waits.push((m.error_time + m.retry).since(now));
+        let mut first = None;
+        for &row in &list.rows {
+            let m = self.board.member(row);
+            if m.status & status::DRAIN == 0 {
+                first = earlier(first, wait_for(&m, now)?);
             }
         }
-        waits.into_iter().min()
+        first
+    }
+
+    /// The same for the members of a session's `route`, and those that its redirects lead to, when
+    /// the session may go nowhere else.
+    pub fn next_try_of(&self, balancer: BalancerNo, route: &[u8]) -> Option<Duration> {
+        let local = self.balancers.get(balancer.index())?;
+        let now = clock::now();
+        let list = self.list(local);
+        let mut wanted = vec![route];
+        let mut first = None;
+        let mut next = 0;
+        while let Some(&route) = wanted.get(next) {
+            next += 1;
+            for (routes, &row) in list.routes.iter().zip(&list.rows) {
+                if routes.route.as_bytes() != route {
+                    continue;
+                }
+                first = earlier(first, wait_for(&self.board.member(row), now)?);
+                let redirect = routes.redirect.as_bytes();
+                if !redirect.is_empty() && !wanted.contains(&redirect) {
+                    wanted.push(redirect);
+                }
+            }
+        }
+        first
     }
 
     /// How many further tries a request has: `maxattempts`, else members − 1.
@@ -311,6 +339,23 @@ impl Balancing {
     pub fn route(&self, worker: WorkerNo) -> String {
         self.row(worker)
             .map_or_else(String::new, |row| self.board.routes(row).route)
+    }
+}
+
+/// How long only an error keeps requests from a member; `Some(None)`: something else does. `None`: it
+/// is usable.
+fn wait_for(m: &MemberState, now: Mono) -> Option<Option<Duration>> {
+    if status::usable(m.status) {
+        return None;
+    }
+    let only = status::usable(m.status & !status::ERROR);
+    Some(only.then(|| (m.error_time + m.retry).since(now)))
+}
+
+fn earlier(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::config::settings::{HashKey, Worker};
 use crate::fault::{Fault, Kind, Origin, Phase, Retry};
 use crate::ids::{BalancerNo, WorkerNo};
 use crate::reactor::Timer;
-use crate::request::Answer;
 use crate::request::say::would_say;
+use crate::request::{Answer, Request};
 
 /// How often a request that waits for a member looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -96,6 +96,10 @@ impl<'a> Stage<'a> {
                 }
             }
             self.blame(no, member, &failed);
+            if failed.blames && !proxy.balancing.rests_after_error(member.no) {
+                // Nothing but its average keeps requests from it.
+                self.answered(no, member, began, false);
+            }
             // One that ignores errors stays usable, so httpd never goes on from it.
             let firm = failed.blames && proxy.balancing.ignores_errors(member.no);
             let further = proxy.balancing.max_attempts(no);
@@ -378,16 +382,14 @@ impl Stage<'_> {
         let text = match why {
             NoMember::Nofailover => {
                 let route = session.map_or(&b""[..], |s| s.route.as_slice());
+                let wait = self.proxy.balancing.next_try_of(no, route);
+                retry_after(self.req, wait);
                 let route = String::from_utf8_lossy(route);
                 format!("AH01167: {name}: All workers are in error state for route ({route})")
             }
             NoMember::AllInError => {
                 // Where the next request does not try them anyhow, it is known when one does.
-                if let Some(wait) = self.proxy.balancing.next_try(no) {
-                    let seconds = wait.as_secs() + 1;
-                    let fields = &mut self.req.error_fields;
-                    fields.set("Retry-After", seconds.to_string().as_bytes());
-                }
+                retry_after(self.req, self.proxy.balancing.next_try(no));
                 format!("AH01170: {name}: All workers are in error state")
             }
             NoMember::Empty => format!("AH01171: {name}: No workers in balancer"),
@@ -397,6 +399,14 @@ impl Stage<'_> {
             Some(fault) => fault,
             None => Fault::new(Origin::Own, Phase::Choosing, Kind::NoMember, text),
         }
+    }
+}
+
+/// Tells the client when a member is tried again, where that is known.
+fn retry_after(req: &mut Request, wait: Option<Duration>) {
+    if let Some(wait) = wait {
+        let seconds = (wait.as_secs() + 1).to_string();
+        req.error_fields.set("Retry-After", seconds.as_bytes());
     }
 }
 
