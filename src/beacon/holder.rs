@@ -14,7 +14,7 @@ use crate::clock::{self, Mono};
 use crate::config::beacon as config;
 use crate::config::settings::Settings;
 use crate::jobs::Job;
-use crate::reactor::{helper, spawn, timer};
+use crate::reactor::{Lane, helper, spawn, timer};
 use crate::shm::{Assignment, BeaconRow, Scoreboard};
 use crate::sys::udp;
 
@@ -212,7 +212,8 @@ async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
             return;
         }
         let place = receiver.place.clone();
-        let bound: io::Result<OwnedFd> = helper(move || udp::bind(&place.host, place.port)).await;
+        let bound: io::Result<OwnedFd> =
+            helper(Lane::Backends, move || udp::bind(&place.host, place.port)).await;
         match bound {
             Ok(fd) => return holder.start_receiver(&receiver, row, UdpSocket::from(fd), true),
             Err(e) => {

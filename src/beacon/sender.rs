@@ -12,7 +12,7 @@ use crate::clock::{self, Mono};
 use crate::codec::beacon::{Algorithm, Fields, Signer};
 use crate::config::beacon::{self as config, HostPort};
 use crate::log;
-use crate::reactor::{helper, spawn, timer};
+use crate::reactor::{Lane, helper, spawn, timer};
 use crate::shm::{BeaconRow, Scoreboard};
 
 /// A withdrawal is said so often, since datagrams get lost.
@@ -168,7 +168,12 @@ async fn resolve(place: &HostPort, used: Option<SocketAddr>) -> io::Result<Socke
         return Ok(SocketAddr::new(ip, place.port));
     }
     let place = place.clone();
-    match timer::timeout(names::LOOKUP, helper(move || names::look_up(&place))).await {
+    match timer::timeout(
+        names::LOOKUP,
+        helper(Lane::Backends, move || names::look_up(&place)),
+    )
+    .await
+    {
         Ok(found) => names::choose(used, &found?).ok_or_else(names::too_late),
         Err(_) => Err(names::too_late()),
     }

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use super::answer::{Answer, is_good};
 use super::judge::{Counts, Rules, judge};
+use super::looks::Looks;
 use super::pace::{self, Pace};
-use super::probe::{Outcome, probe};
+use super::probe::{LEAST, Outcome, probe};
 use super::target::{self, Target};
 use crate::clock::{self, Mono};
 use crate::config::health::{HealthMethod, find_expression};
 use crate::config::settings::Settings;
 use crate::expr::Expression;
 use crate::jobs::Job;
-use crate::reactor::{helper, spawn};
+use crate::reactor::spawn;
 use crate::shm::{Assignment, HealthState, HealthStep, Scoreboard, WorkerRow, status};
 use crate::upstream::Upstreams;
 
@@ -28,6 +29,9 @@ const SHORTEST: Duration = Duration::from_millis(5);
 /// A check that has taken so long does not count against ProxyHCTPsize any more: members that hang
 /// must not keep the others from being checked.
 const SLOW: Duration = Duration::from_secs(3);
+
+/// An expression that looks at files has at least so long, however late the answer came.
+const BRIEFLY: Duration = Duration::from_millis(100);
 
 /// Members added at run time are looked for this often.
 const GROWN_EVERY: Duration = Duration::from_millis(500);
@@ -50,6 +54,7 @@ pub struct Checker {
     turn: Cell<u32>,
     /// Checks that run, with their beginning.
     running: RefCell<HashMap<WorkerRow, Mono>>,
+    looks: Rc<Looks>,
     pace: RefCell<Pace>,
     last_look: Cell<Mono>,
     next: Cell<Duration>,
@@ -70,6 +75,7 @@ impl Checker {
             held: Cell::new(false),
             turn: Cell::new(0),
             running: RefCell::default(),
+            looks: Rc::default(),
             pace: RefCell::default(),
             last_look: Cell::new(Mono(0)),
             next: Cell::new(TICK),
@@ -158,11 +164,20 @@ impl Checker {
             &texts.uri,
         )
         .await;
+        let longest = target.connect + target.timeout.max(LEAST);
         // Before the look at who is the watchdog: it may take a moment.
         let (outcome, good) = match outcome {
             Outcome::Answered(answer) => {
-                let good = self.judge_answer(&target, &texts.expression, answer).await;
-                (Outcome::Connected, good)
+                // What is left of the check's time.
+                let left = longest.saturating_sub(clock::read_mono().since(began));
+                let left = left.max(BRIEFLY);
+                match self
+                    .judge_answer(&target, &texts.expression, answer, left)
+                    .await
+                {
+                    Ok(good) => (Outcome::Connected, good),
+                    Err(hung) => (Outcome::Failed(hung), Ok(())),
+                }
             }
             other => (other, Ok(())),
         };
@@ -175,7 +190,6 @@ impl Checker {
         let Some(current) = self.board.health(target.row) else {
             return;
         };
-        let longest = target.connect + target.timeout.max(Duration::from_secs(1));
         let stopped = now.since(began) > longest + Duration::from_secs(1);
         let good = match outcome {
             // The row is another member's, or it is not to be checked any more.
@@ -201,8 +215,14 @@ impl Checker {
         }
     }
 
-    /// `Err`: why it is bad.
-    async fn judge_answer(&self, target: &Target, expression: &str, answer: Answer) -> Verdict {
+    /// `Err`: the expression had no value `within` this time.
+    async fn judge_answer(
+        &self,
+        target: &Target,
+        expression: &str,
+        answer: Answer,
+        within: Duration,
+    ) -> Result<Verdict, String> {
         let status = answer.head.status;
         log::debug!(
             target: "proxy_hcheck",
@@ -212,10 +232,11 @@ impl Checker {
             String::from_utf8_lossy(&answer.head.reason).escape_default()
         );
         let good = match self.expression(target, expression) {
-            // A file may be on a disk that does not answer.
             Some(e) if e.looks_at_files() => {
-                let e = e.clone();
-                helper(move || is_good(&answer, Some(&e))).await
+                let look = e.clone();
+                let look = move || is_good(&answer, Some(&look));
+                let found = self.looks.look(e.text(), within, look).await;
+                found.map_err(|why| format!("condition {expression}: {why}"))?
             }
             e => is_good(&answer, e),
         };
@@ -233,11 +254,11 @@ impl Checker {
                 target.name
             ),
         }
-        match good {
+        Ok(match good {
             Ok(true) => Ok(()),
             _ if expression.is_empty() => Err(format!("status {status}")),
             _ => Err(format!("condition {expression} with status {status}")),
-        }
+        })
     }
 
     /// The named expression; without it the plain status rule holds.

@@ -21,7 +21,7 @@ use crate::config::settings::Settings;
 use crate::jobs::Job;
 use crate::reactor::source::Source;
 use crate::reactor::task::yield_now;
-use crate::reactor::{helper, spawn, timer};
+use crate::reactor::{Lane, helper, spawn, timer};
 use crate::shm::{Assignment, Scoreboard};
 use crate::sys::udp;
 
@@ -138,7 +138,7 @@ impl HeartMonitor {
             let bound = match inherited {
                 Some(socket) => socket,
                 None => {
-                    let fd = helper(move || udp::bind_group(address)).await;
+                    let fd = helper(Lane::Own, move || udp::bind_group(address)).await;
                     fd.map(UdpSocket::from)
                 }
             };
@@ -246,7 +246,7 @@ impl HeartMonitor {
     /// Goes on from what the holder before wrote.
     async fn load(self: Rc<Self>, turn: u32) {
         let path = self.settings.process.heartbeat_storage.clone();
-        let known = helper(move || heart_file::read(&path)).await;
+        let known = helper(Lane::Own, move || heart_file::read(&path)).await;
         if self.is_over(turn) {
             return;
         }
@@ -312,7 +312,7 @@ impl HeartMonitor {
         let said = Rc::clone(&self.unwritten);
         spawn(async move {
             let shown = path.display().to_string();
-            let done = helper(move || heart_file::write(&path, &text)).await;
+            let done = helper(Lane::Own, move || heart_file::write(&path, &text)).await;
             if let Err(e) = &done
                 && !said.get()
             {

@@ -12,6 +12,7 @@ mod heart_file;
 mod heart_monitor;
 mod heart_sender;
 pub mod judge;
+mod looks;
 pub mod pace;
 mod probe;
 pub mod request;

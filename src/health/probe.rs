@@ -31,7 +31,7 @@ pub(super) enum Outcome {
 const READ: usize = 16 * 1024;
 
 /// A check must not end sooner than this for its time alone.
-const LEAST: Duration = Duration::from_secs(1);
+pub(super) const LEAST: Duration = Duration::from_secs(1);
 
 /// Makes one check. It ends within the time to connect and that of the answer, whatever the other
 /// side does.

@@ -19,7 +19,7 @@ pub mod task;
 pub mod timer;
 
 pub use buffers::Buf;
-pub use helper::helper;
+pub use helper::{Lane, helper};
 pub use stream::Stream;
 pub use task::spawn;
 pub use timer::{Elapsed, Timer, timeout};

@@ -7,7 +7,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use crate::clock::{self, Mono};
-use crate::reactor;
+use crate::reactor::{self, Lane};
 
 /// How long an answer is believed.
 const TTL: Duration = Duration::from_secs(60);
@@ -27,7 +27,7 @@ impl Names {
         if let Some(known) = fresh(&self.reverse, &ip) {
             return known;
         }
-        let found = reactor::helper(move || {
+        let found = reactor::helper(Lane::Clients, move || {
             let name = dns_lookup::lookup_addr(&ip).ok()?;
             addresses(&name).contains(&ip).then_some(name)
         })
@@ -43,7 +43,7 @@ impl Names {
             return known;
         }
         let asked = name.to_string();
-        let found = reactor::helper(move || addresses(&asked)).await;
+        let found = reactor::helper(Lane::Clients, move || addresses(&asked)).await;
         keep(&self.forward, name.to_string(), found.clone());
         found
     }

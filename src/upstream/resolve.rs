@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use crate::clock::{self, Mono};
-use crate::reactor::{helper, spawn};
+use crate::reactor::{Lane, helper, spawn};
 
 /// Names remembered at once. A configuration has few; a URL made from a request may name any.
 const MOST_NAMES: usize = 1024;
@@ -97,7 +97,7 @@ impl Resolver {
     /// Runs as a task of its own, so that it ends even when the request that wanted it is gone.
     async fn look_up(self: Rc<Self>, host: String, lookup: Rc<Lookup>) {
         let name = host.clone();
-        let found = helper(move || ask(&name)).await;
+        let found = helper(Lane::Backends, move || ask(&name)).await;
         let result = match found {
             Ok(list) => Ok(Addresses {
                 list: list.into(),
