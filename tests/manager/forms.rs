@@ -242,3 +242,37 @@ fn only_what_changed_is_told() {
     said("", "timeout in s \"7\" (was \"0\")");
     said(&format!(" {name}"), "set \"3\" (was \"0\")");
 }
+
+/// A form tells what it showed: what somebody else, or a health check, has changed since it was
+/// opened is not changed back by who sends it for another field's sake.
+#[test]
+fn a_form_overrides_only_what_was_changed_in_it() {
+    let s = site();
+    let mut fields = s.form(Some(0));
+    let mut own = s.form(None);
+    s.edit("w_status_C=1&w_status_D=1&w_lf=7&w_hm=TCP&w_hi=60s");
+    s.set("b_tmo=9&b_lbm=bybusyness");
+    let before = s.member(0);
+    fields.iter_mut().find(|(n, _)| n == "w_wr").unwrap().1 = "other".into();
+    s.post(&encoded(&fields));
+    let after = s.member(0);
+    assert_eq!(after.route, "other");
+    assert_eq!(
+        (
+            after.status,
+            after.load_factor,
+            after.health.unwrap().state.method
+        ),
+        (before.status, 700, before.health.unwrap().state.method)
+    );
+    own.iter_mut().find(|(n, _)| n == "b_max").unwrap().1 = "3".into();
+    s.post(&encoded(&own));
+    let b = s.balancer();
+    assert_eq!(
+        (b.max_attempts_set, b.timeout_ms, b.lbmethod.as_str()),
+        (Some(3), 9000, "bybusyness")
+    );
+    // Who sends a field alone, as scripts do, means it.
+    s.edit("w_status_C=0");
+    assert_eq!(s.member(0).status & status::HEALTH_FAILED, 0);
+}

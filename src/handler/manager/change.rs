@@ -74,6 +74,15 @@ const MAX_STICKY: usize = 63;
 /// Both names with the bar: what httpd's field holds.
 const MAX_BOTH: usize = 62;
 
+/// Before a field's name: what the form showed in it.
+pub const SHOWN: &str = "was_";
+
+/// Whether the field is what the form showed, and so nobody's wish: the value may be another one by
+/// now, by a health check's word or another administrator's.
+fn untouched(params: &Params, name: &str, value: &str) -> bool {
+    params.get(&format!("{SHOWN}{name}")) == Some(value)
+}
+
 /// Reads all of them.
 ///
 /// # Errors
@@ -82,6 +91,10 @@ pub fn read(params: &Params, live: &Live) -> Result<Changes, Vec<String>> {
     let mut changes = Changes::default();
     let mut wrong = Vec::new();
     for (name, value) in params.iter() {
+        let shown = name.strip_prefix(SHOWN).is_some_and(|n| params.has(n));
+        if shown || untouched(params, name, value) {
+            continue;
+        }
         let done = one(&mut changes, live, name, value);
         if let Err(text) = done {
             wrong.push(format!("{name}={}: {text}", brief(value)));
@@ -496,6 +509,25 @@ mod tests {
         ] {
             assert!(of(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_a_form_showed_is_no_wish() {
+        let form = "w_wr=b&was_w_wr=a&w_status_C=0&was_w_status_C=0&w_lf=x&was_w_lf=x";
+        let e = of(form).unwrap();
+        assert!(e.ignored.is_empty(), "{:?}", e.ignored);
+        let route = Some("b".to_owned());
+        let wanted = MemberEdit {
+            route,
+            ..MemberEdit::default()
+        };
+        assert_eq!(e.member, Some(wanted));
+        assert_eq!(
+            member("w_status_C=1&was_w_status_C=0").set,
+            status::HEALTH_FAILED
+        );
+        // Nothing was shown of these.
+        assert_eq!(of("was_w_lf=1").unwrap().ignored.len(), 1);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::change::SHOWN;
 use super::facts::{Facts, Member, Shown};
 use super::fields;
 use super::html::esc;
@@ -139,6 +140,11 @@ fn hidden(out: &mut String, name: &str, value: &str) {
     );
 }
 
+/// What the field above shows: a field that comes back with the same text was not touched.
+fn shown(out: &mut String, name: &str, value: &str) {
+    hidden(out, &format!("{SHOWN}{name}"), value);
+}
+
 fn text(out: &mut String, name: &str, label: &str, value: &str, hint: &str) {
     let hint = match hint {
         "" => String::new(),
@@ -149,6 +155,7 @@ fn text(out: &mut String, name: &str, label: &str, value: &str, hint: &str) {
         "<div class=\"f\"><label for=\"{name}\">{label}:</label><input type=\"text\" name=\"{name}\" id=\"{name}\" value=\"{}\">{hint}</div>",
         esc(value)
     );
+    shown(out, name, value);
 }
 
 fn radio(out: &mut String, name: &str, label: &str, on: bool) {
@@ -161,6 +168,7 @@ fn radio(out: &mut String, name: &str, label: &str, on: bool) {
         );
     }
     out.push_str("</span></div>\n");
+    shown(out, name, if on { "1" } else { "0" });
 }
 
 /// `now` is offered too when it is none of them: a form that is sent back unchanged changes nothing.
@@ -184,4 +192,5 @@ fn choice(out: &mut String, name: &str, label: &str, all: &[&str], now: &str) {
         );
     }
     out.push_str("</select></div>\n");
+    shown(out, name, now);
 }
