@@ -163,6 +163,12 @@ impl Scoreboard {
         done
     }
 
+    /// Moves with each change by hand and each member that comes or goes at run time.
+    pub fn all_changes(&self) -> u64 {
+        let all = self.table.balancers().map(|(_, b)| b.changes.load(Acquire));
+        all.fold(0, |sum, n| sum.wrapping_add(n.into()))
+    }
+
     pub(super) fn changed(&self, balancer: BalancerRow) {
         if let Some(b) = self.table.balancer(usize::from(balancer.0)) {
             b.updated.store(clock::read_wall().0, Relaxed);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::beacons::{self, Beacons};
 use super::error::{ALLOW_WRITABLE, StartError};
 use super::hearts::{self, Hearts};
+use super::keeping;
 use super::listeners::{self, Place, Sockets};
 use crate::clock;
 use crate::config::settings::Settings;
@@ -48,6 +49,8 @@ pub struct Estate {
     pub assignment: Rc<Assignment>,
     /// What was worth telling of the state that BalancerPersist kept: whether it is a warning, text.
     pub restored: Vec<(bool, String)>,
+    /// The same, for the notice level.
+    pub noticed: Option<String>,
     /// One for each child, so that one can ask another to accept.
     pub nudges: Rc<[Nudge]>,
     /// The children's end of the life line.
@@ -104,8 +107,11 @@ impl Estate {
             None => marks::left_by(before.table),
         };
         let (board, assignment, fresh) = table(&settings, generation, children, before)?;
-        if fresh && saved::wanted(&settings) {
-            let path = saved::path_for(before.table);
+        let path = saved::path_for(before.table);
+        let persist = saved::wanted(&settings);
+        let mut noticed = None;
+        if fresh && persist {
+            noticed = keeping::taken_from(&path);
             restored.extend(board.restore(&settings, &assignment, &path));
         }
         let now = (clock::read_mono(), clock::read_wall());
@@ -119,6 +125,10 @@ impl Estate {
             what: "make the children's event counters",
             error,
         })?;
+        // Last, when nothing can fail any more.
+        if !persist {
+            noticed = keeping::set_aside(&path);
+        }
         Ok(Estate {
             generation,
             nudges: nudges.into(),
@@ -133,6 +143,7 @@ impl Estate {
             board,
             assignment: Rc::new(assignment),
             restored,
+            noticed,
             life,
             lifeline,
         })

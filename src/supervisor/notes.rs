@@ -14,6 +14,9 @@ pub fn say_all(estate: &Estate, before: Option<&Estate>) {
     for note in settings.notes.iter().filter(|n| !known(n)) {
         say(note);
     }
+    if let Some(text) = &estate.noticed {
+        log::notice("proxy_balancer", text);
+    }
     for (warning, text) in &estate.restored {
         if *warning {
             ::log::warn!(target: "proxy_balancer", "{text}");

@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::daemon::{self, Waiting};
 use super::error::StartError;
 use super::estate::{Before, Estate};
-use super::keeping::{self, Stamp};
+use super::keeping::{self, Keeper, Stamp};
 use super::programs::Programs;
 use super::state::{Ask, State};
 use super::transition::{Action, Event, Weight, deadline, transition};
@@ -52,6 +52,7 @@ pub struct Supervisor {
     pub(super) waiting: Option<Waiting>,
     /// The state that was written when the names were let go, and whose it was.
     pub(super) saved: Option<(Generation, Stamp)>,
+    keeper: Keeper,
 }
 
 /// How the loop ends.
@@ -132,6 +133,7 @@ impl Supervisor {
         let mut programs = Programs::default();
         programs.watch(&estate);
         Ok(Supervisor {
+            keeper: Keeper::new(&estate),
             state: State::new(waiting.is_some()),
             invocation,
             options,
@@ -186,6 +188,7 @@ impl Supervisor {
                 e.logs.flush();
             }
             self.programs.tend(&self.estates);
+            self.keep();
             self.wait(&mut queue);
         }
     }
@@ -211,7 +214,11 @@ impl Supervisor {
     /// Blocks until a signal, a child's report or the next deadline.
     fn wait(&mut self, queue: &mut VecDeque<Event>) {
         let now = clock::now();
-        let due = [deadline(&self.state, now), self.programs.deadline(now)];
+        let due = [
+            deadline(&self.state, now),
+            self.programs.deadline(now),
+            self.keeper.deadline(),
+        ];
         let timeout = match due.into_iter().flatten().min() {
             None => PollTimeout::NONE,
             Some(t) => {
@@ -480,6 +487,17 @@ impl Supervisor {
         for e in &self.estates {
             // A full pipe has bytes enough to wake them.
             let _ = nix::unistd::write(&e.lifeline, &[0]);
+        }
+    }
+
+    /// BalancerPersist: writes what was changed at run time soon after it was. Not any more when the
+    /// file may be another instance's.
+    fn keep(&mut self) {
+        let serving = self.state.serving().map(|f| f.no);
+        let serving = serving.filter(|_| self.pid_file.is_some());
+        let e = self.estates.iter().find(|e| Some(e.generation) == serving);
+        if self.keeper.is_due(e, clock::now()) {
+            self.save();
         }
     }
 

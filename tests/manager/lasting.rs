@@ -234,3 +234,55 @@ fn what_is_changed_during_reloads_is_kept_or_refused() {
     }
     assert!(taken > 0);
 }
+
+/// What is kept is what was so last: also when the instance was killed and nobody was left to
+/// write, and never what was so before BalancerPersist was Off.
+#[test]
+fn what_is_kept_is_never_older_than_the_last_change() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let text = conf(a.port, b.port, "");
+    let on = format!("BalancerPersist On\n{text}");
+    let server = Server::start(&on);
+    let mut s = Site { server, a, b };
+    let stop = |s: &mut Site| {
+        s.server.signal(nix::sys::signal::Signal::SIGTERM);
+        s.server.wait_exit();
+    };
+    s.edit("w_status_D=1");
+    stop(&mut s);
+    s.launch_again();
+    s.server
+        .wait_log("taking over the balancers' state that was written to");
+    assert_ne!(s.member(0).status & status::DISABLED, 0);
+    s.edit("w_status_D=0&w_lf=3");
+    let file = s.server.table().with_extension("balancers");
+    common::eventually("the change is written", || {
+        std::fs::read_to_string(&file).is_ok_and(|text| text.contains("factor=300"))
+    });
+    let children = s.server.children();
+    for pid in std::iter::once(s.server.pid()).chain(children) {
+        let pid = nix::unistd::Pid::from_raw(pid);
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+    }
+    s.server.wait_exit();
+    s.launch_again();
+    let m = s.member(0);
+    assert_eq!((m.status & status::DISABLED, m.load_factor), (0, 300));
+    // Off by a reload or at a start, then On.
+    for reload in [true, false] {
+        s.edit("w_lf=5");
+        s.server.configure(&text);
+        if reload {
+            s.server.graceful();
+        }
+        stop(&mut s);
+        if !reload {
+            s.launch_again();
+            stop(&mut s);
+        }
+        s.server.configure(&on);
+        s.launch_again();
+        assert_eq!(s.member(0).load_factor, 100, "reload: {reload}");
+    }
+    assert_eq!(s.server.count_log("was kept before is not taken over"), 2);
+}
