@@ -678,6 +678,79 @@ fn who_joins_by_traffic_has_nothing_to_catch_up_with() {
     assert!((19..=21).contains(&picks.matches('d').count()), "{picks}");
 }
 
+impl Site {
+    /// Changes a member by hand.
+    fn edit(&self, no: u16, edit: crate::shm::MemberEdit) {
+        let row = self.balancing.balancer_row(C).unwrap();
+        let all = self.balancing.rows(C);
+        let rows: Vec<_> = all.iter().map(|(_, row)| *row).collect();
+        let member = Some((rows[usize::from(no)], &edit));
+        let own = crate::shm::BalancerEdit::default();
+        self.board.edit(row, &rows, member, &own).unwrap();
+    }
+
+    /// What each of three members gets of so many requests that move a hundred bytes each.
+    fn parts(&self, n: usize) -> [usize; 3] {
+        let picks = self.moving_picks(n);
+        ['a', 'b', 'c'].map(|c| picks.matches(c).count())
+    }
+}
+
+/// A new load factor counts from now on, for what was moved before it nobody is flooded or starved;
+/// nor is a member that was drained or a reserve when it is needed.
+#[test]
+fn a_change_gives_nobody_traffic_to_catch_up_with() {
+    use crate::shm::MemberEdit;
+    let params = BalancerParams {
+        lbmethod: "bytraffic".into(),
+        ..BalancerParams::default()
+    };
+    let mut members = two(60_000);
+    members.push(("http://c", member("rc", 60_000, status::SPARE)));
+    let s = site(params.clone(), &members);
+    assert_eq!(s.parts(400), [200, 200, 0]);
+    let factor = |n| MemberEdit {
+        load_factor: Some(n),
+        ..MemberEdit::default()
+    };
+    s.edit(0, factor(400));
+    assert_eq!(s.parts(50), [40, 10, 0]);
+    s.edit(0, factor(100));
+    assert_eq!(s.parts(50), [25, 25, 0]);
+    let set = |bits| MemberEdit {
+        set: bits,
+        ..MemberEdit::default()
+    };
+    let clear = |bits| MemberEdit {
+        clear: bits,
+        ..MemberEdit::default()
+    };
+    for bits in [status::DRAIN, status::STANDBY] {
+        s.edit(1, set(bits));
+        s.parts(400);
+        s.edit(1, clear(bits));
+        assert_eq!(s.parts(50), [25, 25, 0]);
+    }
+    // The spare stands in for one that failed, and becomes a regular member.
+    s.balancing.mark_error(WorkerNo(1));
+    assert_eq!(s.parts(50), [25, 0, 25]);
+    s.edit(1, clear(status::ERROR));
+    s.parts(400);
+    s.edit(2, clear(status::SPARE));
+    let parts = s.parts(60);
+    assert!(parts.iter().all(|n| (19..=21).contains(n)), "{parts:?}");
+    // By a reload, and by an announcement.
+    members[0].1.load_factor = 300;
+    let settings = bare(&s.dir)
+        .with_balancer("balancer://c", params, &members)
+        .with_worker("http://plain", WorkerParams::default());
+    let rows = s.board.assign(&settings, Generation(1)).unwrap();
+    assert_eq!(s.parts(50), [30, 10, 10]);
+    let b = rows.worker(WorkerNo(1)).unwrap();
+    assert!(s.board.set_member(b, None, Some(600)));
+    assert_eq!(s.parts(50), [15, 30, 5]);
+}
+
 /// The same for members and methods that a reload brings.
 #[test]
 fn a_reload_gives_nobody_traffic_to_catch_up_with() {

@@ -119,6 +119,9 @@ impl Balancing {
                 }
             }
             debug_assert!(pick.index < members.len());
+            if !pick.by_route && asked.skip.is_empty() && local.method.get().needs_traffic() {
+                self.keep_level(&list, &members);
+            }
             self.board.add_elected(row);
             self.board.enter(self.slot, row);
         }
@@ -200,6 +203,27 @@ impl Balancing {
             m.change = 0;
         }
         Err(NoMember::AllInError)
+    }
+
+    /// Who was not among those to choose from (a reserve, one that drains, rests or is disabled) is
+    /// taken to have moved as much for its factor as the one of them that moved least: it has nothing
+    /// to catch up with when it is needed.
+    fn keep_level(&self, list: &List, members: &[Member]) {
+        let factor = |m: &Member| u128::from(m.full_factor.max(1).unsigned_abs());
+        let moved = |m: &Member, other: &Member| u128::from(m.traffic) * factor(other);
+        let compared = members.iter().filter(|m| m.compared);
+        let Some(least) = compared.min_by(|a, b| moved(a, b).cmp(&moved(b, a))) else {
+            return;
+        };
+        for (m, &row) in members.iter().zip(&list.rows) {
+            if !m.compared {
+                let due = u64::try_from(moved(least, m) / factor(least)).unwrap_or(u64::MAX);
+                let lacks = due.saturating_sub(m.traffic);
+                if lacks > 0 {
+                    self.board.add_missed(row, lacks);
+                }
+            }
+        }
     }
 
     fn load(

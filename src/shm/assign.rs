@@ -5,7 +5,7 @@
 //! whose configuration changed takes the new value (spec: balancer 12). Only the supervisor writes
 //! here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::error::ShmError;
@@ -125,6 +125,7 @@ pub(super) fn assign(
             }
         }
     }
+    let mut new_factors = BTreeSet::new();
     for (w, p) in settings.workers.iter().zip(&placed.workers) {
         let Some(slot) = table.worker(p.row) else {
             continue;
@@ -150,7 +151,11 @@ pub(super) fn assign(
             health::configure(slot, h, &w.params.health, p.kept);
             health::is_checked(h)
         });
-        rows::write_worker(slot, w, &place, checked);
+        if rows::write_worker(slot, w, &place, checked)
+            && let Some(row) = balancer
+        {
+            new_factors.insert(usize::from(row));
+        }
     }
     for (b, grown) in settings.balancers.iter().zip(&placed.grown) {
         for (i, p) in grown.iter().enumerate() {
@@ -169,6 +174,9 @@ pub(super) fn assign(
             };
             rows::keep_worker(slot, &place);
         }
+    }
+    for balancer in new_factors {
+        traffic::begins(table, balancer);
     }
     for p in placed.workers.iter().filter(|p| !p.kept) {
         if let Some(slot) = table.worker(p.row) {

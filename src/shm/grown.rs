@@ -157,7 +157,12 @@ impl Scoreboard {
             }
         }
         if let Some(factor) = load_factor {
-            slot.load_factor.store(factor, Relaxed);
+            let own = slot.balancer.load(Relaxed) as usize;
+            if slot.load_factor.swap(factor, Relaxed) != factor
+                && let Some(balancer) = own.checked_sub(1)
+            {
+                traffic::begins(&self.table, balancer);
+            }
         }
         slot.updated.store(clock::read_wall().0, Relaxed);
         done

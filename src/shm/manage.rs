@@ -13,7 +13,7 @@ use super::grown::NewMember;
 use super::mutex::{Guard, Locked};
 use super::record::{BalancerSlot, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, WorkerSlot};
 use super::scoreboard::Scoreboard;
-use super::status;
+use super::{status, traffic};
 use crate::clock;
 use crate::config::health::{HealthMethod, HealthParams};
 use crate::ids::Generation;
@@ -227,6 +227,8 @@ impl Scoreboard {
                 for w in all() {
                     w.lbstatus.store(factor(w), Relaxed);
                 }
+                // Nor does what was moved for the old factor give or take anything.
+                traffic::begins(&self.table, usize::from(balancer.0));
             }
             if let Some(health) = &edit.health {
                 self.set_health(row, &health.of(&self.health_params(row)));

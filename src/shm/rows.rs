@@ -142,7 +142,13 @@ pub(super) struct Place<'a> {
 }
 
 /// The row of a worker. `checked`: its health is checked, by the configuration's word or by hand.
-pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>, checked: bool) {
+/// True when it has another load factor now than it had.
+pub(super) fn write_worker(
+    slot: &WorkerSlot,
+    w: &Worker,
+    place: &Place<'_>,
+    checked: bool,
+) -> bool {
     let p = &w.params;
     // Workers outside balancers never go into error (spec: balancer 4).
     let plain = if place.balancer.is_none() {
@@ -169,6 +175,7 @@ pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>, che
             value.store(new, Relaxed);
         }
     };
+    let factor = slot.load_factor.load(Relaxed);
     number(p.load_factor, &slot.conf_load_factor, &slot.load_factor);
     number(u32::from(p.lbset), &slot.conf_lbset, &slot.lbset);
     let retry = millis(p.retry);
@@ -200,6 +207,7 @@ pub(super) fn write_worker(slot: &WorkerSlot, w: &Worker, place: &Place<'_>, che
     slot.last_generation.store(place.generation.0, Relaxed);
     slot.grown.store(0, Relaxed);
     slot.used.store(USED, Release);
+    place.kept && slot.load_factor.load(Relaxed) != factor
 }
 
 /// A row for a member that is added at run time. One that was that before, with a member or without,

@@ -1,8 +1,8 @@
 //! Bytes to and from members, as `lbmethod=bytraffic` weighs them.
 //!
-//! A member that was away has moved less than the others and would get all requests until it had
-//! caught up. So what it missed is counted beside what it moved; the bytes that people are told of
-//! stay true.
+//! A member that was away, or not needed, has moved less than the others and would get all requests
+//! until it had caught up. So what it missed is counted beside what it moved; the bytes that people
+//! are told of stay true.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,6 +24,13 @@ impl Scoreboard {
         self.table
             .worker(row)
             .map_or(0, |w| of(&self.table, row, w))
+    }
+
+    /// A worker missed so much while it was not among those to choose from.
+    pub fn add_missed(&self, worker: WorkerRow, n: u64) {
+        if let Some(slot) = self.table.worker(usize::from(worker.0)) {
+            slot.missed.fetch_add(n, Relaxed);
+        }
     }
 
     /// The method's reset (spec: balancer 6.3), when the balancer goes by traffic: all members have
@@ -71,19 +78,26 @@ pub(super) fn joins(table: &Table, row: usize, slot: &WorkerSlot) {
     if !balancer.is_some_and(goes_by_traffic) {
         return;
     }
-    let others = table.workers().filter(|(other, w)| {
-        *other != row
-            && w.used.load(Relaxed) == USED
-            && w.balancer.load(Relaxed) == own
-            && status::usable(w.status.load(Relaxed))
-    });
-    let due = others
-        .map(|(other, w)| u128::from(of(table, other, w)) * factor(slot) / factor(w))
-        .min();
+    // Those that wait for their turn as reserves, or drain, may have moved as little as itself.
+    let waiting = status::SPARE | status::STANDBY | status::DRAIN;
+    let least = |with: u32| {
+        let others = table.workers().filter(|(other, w)| {
+            let status = w.status.load(Relaxed);
+            *other != row
+                && w.used.load(Relaxed) == USED
+                && w.balancer.load(Relaxed) == own
+                && status::usable(status)
+                && status & waiting & !with == 0
+        });
+        others
+            .map(|(other, w)| u128::from(of(table, other, w)) * factor(slot) / factor(w))
+            .min()
+    };
+    let due = least(0).or_else(|| least(waiting));
     raise(table, row, slot, due.unwrap_or(0));
 }
 
-/// A balancer begins to go by traffic: all its members start equal.
+/// A balancer begins to go by traffic, or one of its members has a new load factor: all start equal.
 pub(super) fn begins(table: &Table, balancer: usize) {
     if !table.balancer(balancer).is_some_and(goes_by_traffic) {
         return;
