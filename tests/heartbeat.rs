@@ -212,6 +212,37 @@ fn the_file_holds_what_was_posted_to_any_child_and_outlives_its_writer() {
     });
 }
 
+/// One sender of made-up ports does not fill the file: others are still taken in, and the log says
+/// whose heartbeats are not kept.
+#[test]
+fn one_address_does_not_fill_the_file() {
+    let a = Backend::start("a");
+    let port = udp_port();
+    let more = "HeartbeatMaxServers 0\nHeartbeatStorage @ROOT@/hearts/hb.dat\n";
+    let mut server = Server::prepare(&conf(port, more, &[&a]));
+    let path = server.root.join("hearts/hb.dat");
+    let dir = path.parent().unwrap();
+    std::fs::create_dir(dir).unwrap();
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    server.launch(&[], &[]);
+    let messages: Vec<String> = (1000..1200)
+        .map(|port| format!("v=1&ready=1&busy=1&port={port}"))
+        .collect();
+    let messages: Vec<&[u8]> = messages.iter().map(|m| m.as_bytes()).collect();
+    let other = UdpSocket::bind(("127.0.0.2", 0)).unwrap();
+    let text = || std::fs::read_to_string(&path).unwrap_or_default();
+    beat(port, &messages, || {
+        let _ = other.send_to(b"v=1&ready=1&busy=1", ("127.0.0.1", port));
+        text().contains("127.0.0.2 ")
+    });
+    let lines = text()
+        .lines()
+        .filter(|l| l.starts_with("127.0.0.1 "))
+        .count();
+    assert_eq!(lines, 64);
+    server.wait_log("a heartbeat from 127.0.0.1 is not kept");
+}
+
 /// The socket is the supervisor's: what waits in it when its reader dies is read by the next one.
 #[test]
 fn a_datagram_that_waits_when_its_reader_dies_is_not_lost() {

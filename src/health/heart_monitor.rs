@@ -5,7 +5,6 @@
 //! the holder alone, so other children hand on to it what was posted to them.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -13,6 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::heard::{FORGET, Heard};
 use super::heart_file;
 use super::target::{self, Target};
 use crate::clock::{self, Mono};
@@ -29,23 +29,13 @@ use crate::sys::udp;
 const AT_ONCE: usize = 32;
 /// How often the file is written.
 const PUBLISH: Duration = Duration::from_secs(5);
-/// A server not heard of for longer is forgotten.
-const FORGET: Duration = Duration::from_secs(30);
 /// How often the list of members is made anew.
 const REFRESH: Duration = Duration::from_secs(1);
 /// Between two tries to bind.
 const RETRY: Duration = Duration::from_secs(5);
-/// Bound of the servers that are remembered for the file.
-const MOST: usize = 4096;
-
-/// Who it is of, as the file tells them apart.
-type Key = (IpAddr, u16);
 
 /// Begins each line that children hand on.
 const MARK: char = '@';
-
-/// The port of a backend that names none.
-const PORT: u16 = 80;
 
 /// The receiver.
 pub struct HeartMonitor {
@@ -59,15 +49,18 @@ pub struct HeartMonitor {
     /// Reading and writing end; `None`: there is no file.
     posts: Option<(OwnedFd, OwnedFd)>,
     /// For the file; the holder's.
-    heard: RefCell<HashMap<Key, (Heartbeat, Mono)>>,
+    heard: RefCell<Heard>,
     /// What an earlier holder wrote is in `heard`.
     loaded: Cell<bool>,
+    /// The file is being written, which may take long.
+    writing: Rc<Cell<bool>>,
     /// The file could not be written, which was said.
     unwritten: Rc<Cell<bool>>,
     held: Cell<bool>,
     turn: Cell<u32>,
     published: Cell<Mono>,
     complained: Cell<Mono>,
+    refused: Cell<Mono>,
 }
 
 impl HeartMonitor {
@@ -90,11 +83,13 @@ impl HeartMonitor {
             posts,
             heard: RefCell::default(),
             loaded: Cell::new(false),
+            writing: Rc::default(),
             unwritten: Rc::default(),
             held: Cell::new(false),
             turn: Cell::new(0),
             published: Cell::new(Mono(0)),
             complained: Cell::new(Mono(0)),
+            refused: Cell::new(Mono(0)),
         })
     }
 
@@ -188,9 +183,7 @@ impl HeartMonitor {
     fn datagram(&self, bytes: &[u8], from: SocketAddr) {
         let now = clock::now();
         let Some(beat) = heartbeat::parse(bytes, true) else {
-            // At most one line a second, whoever sends what.
-            if now.since(self.complained.get()) >= Duration::from_secs(1) {
-                self.complained.set(now);
+            if now_and_then(&self.complained, now) {
                 log::warn!(target: "heartmonitor", "malformed message from {}", from.ip().to_canonical());
             }
             return;
@@ -252,12 +245,12 @@ impl HeartMonitor {
         }
         let now = clock::now();
         let mut heard = self.heard.borrow_mut();
-        for (from, beat, ago) in known.into_iter().take(MOST) {
+        for (from, beat, ago) in known {
             if ago <= FORGET {
                 let ago = u64::try_from(ago.as_nanos()).unwrap_or(u64::MAX);
                 let seen = Mono(now.0.saturating_sub(ago));
-                let key = (from, beat.port.unwrap_or(PORT));
-                heard.entry(key).or_insert((beat, seen));
+                // What was heard meanwhile is newer.
+                let _ = heard.note(from, beat, seen);
             }
         }
         drop(heard);
@@ -275,7 +268,7 @@ impl HeartMonitor {
         let all = self.configured.iter();
         for target in all.chain(&*self.grown.borrow()) {
             let same_port = beat.port.is_none_or(|p| p == target.port);
-            if same_port && target.host.parse() == Ok(ip) {
+            if same_port && target.ip == Some(ip) {
                 self.board
                     .set_heartbeat(target.row, beat.busy, beat.ready, now);
             }
@@ -287,29 +280,29 @@ impl HeartMonitor {
         if !self.has_file() {
             return;
         }
-        let key = (ip, beat.port.unwrap_or(PORT));
-        let mut heard = self.heard.borrow_mut();
-        if heard.len() < MOST || heard.contains_key(&key) {
-            heard.insert(key, (*beat, clock::now()));
+        let now = clock::now();
+        if let Err(full) = self.heard.borrow_mut().note(ip, *beat, now)
+            && now_and_then(&self.refused, now)
+        {
+            log::warn!(target: "heartmonitor", "a heartbeat from {ip} is not kept for the file (HeartbeatStorage): {full}");
         }
     }
 
     /// Writes the file when its time has come.
     fn publish(&self) {
         let now = clock::now();
-        self.heard
-            .borrow_mut()
-            .retain(|_, (_, seen)| now.since(*seen) <= FORGET);
-        if !self.loaded.get() || now.since(self.published.get()) < PUBLISH {
+        self.heard.borrow_mut().forget_old(now);
+        if !self.loaded.get() || self.writing.get() || now.since(self.published.get()) < PUBLISH {
             return;
         }
         self.published.set(now);
         let mut text = String::new();
-        for ((ip, _), (beat, seen)) in &*self.heard.borrow() {
-            heartbeat::write_line(&mut text, *ip, beat, now.since(*seen).as_secs());
+        for (ip, beat, seen) in self.heard.borrow().all() {
+            heartbeat::write_line(&mut text, ip, beat, now.since(seen).as_secs());
         }
         let path = self.settings.process.heartbeat_storage.clone();
-        let said = Rc::clone(&self.unwritten);
+        let (said, writing) = (Rc::clone(&self.unwritten), Rc::clone(&self.writing));
+        writing.set(true);
         spawn(async move {
             let shown = path.display().to_string();
             let done = helper(Lane::Own, move || heart_file::write(&path, &text)).await;
@@ -319,8 +312,18 @@ impl HeartMonitor {
                 log::error!(target: "heartmonitor", "cannot write {shown} (HeartbeatStorage): {e}");
             }
             said.set(done.is_err());
+            writing.set(false);
         });
     }
+}
+
+/// Whether a line may be logged, at most one a second, whoever sends what.
+fn now_and_then(last: &Cell<Mono>, now: Mono) -> bool {
+    let may = now.since(last.get()) >= Duration::from_secs(1);
+    if may {
+        last.set(now);
+    }
+    may
 }
 
 /// [`HeartMonitor`] as a job.

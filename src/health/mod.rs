@@ -8,6 +8,7 @@
 
 pub mod answer;
 mod checker;
+mod heard;
 mod heart_file;
 mod heart_monitor;
 mod heart_sender;

@@ -1,5 +1,6 @@
 //! The members that may be checked: those of the configuration and those added at run time.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub(super) struct Target {
     pub balancer: String,
     pub scheme: String,
     pub host: String,
+    /// Where the host is written as an address: whose heartbeats it takes.
+    pub ip: Option<IpAddr>,
     pub port: u16,
     pub unix: Option<PathBuf>,
     pub path: String,
@@ -52,6 +55,7 @@ fn of(settings: &Settings, w: &Worker, balancer: &str, row: WorkerRow) -> Target
         balancer: balancer.to_owned(),
         scheme: w.scheme.clone(),
         host: w.host.clone(),
+        ip: address(&w.host),
         port: w.port,
         unix: w.unix.clone(),
         path: w.path.clone(),
@@ -61,6 +65,11 @@ fn of(settings: &Settings, w: &Worker, balancer: &str, row: WorkerRow) -> Target
         address_ttl: w.params.address_ttl,
         grown: None,
     }
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    let ip: IpAddr = host.parse().ok()?;
+    Some(ip.to_canonical())
 }
 
 /// Those that joined a balancer while it ran.
@@ -80,6 +89,7 @@ pub(super) fn grown(settings: &Settings, rows: &Assignment, board: &Scoreboard) 
                 name: found.name,
                 balancer: b.name.clone(),
                 scheme: url.scheme,
+                ip: address(&url.host),
                 host: url.host,
                 port: url.port,
                 unix: url.unix,
