@@ -72,6 +72,56 @@ fn the_least_busy_member() {
     }
 }
 
+/// Backends tell of themselves by HTTP, which both take in at once; `members`: lines.
+fn heartbeats(members: &str) -> Case {
+    Case::new(&format!(
+        "Listen 127.0.0.1:@PORT@\nStartServers 1\nHeartbeatListen 127.0.0.1:@PORT2@\n\
+         <Location /beat>\nSetHandler heartbeat\n</Location>\n\
+         <Proxy balancer://c>\n{members}ProxySet lbmethod=heartbeat\n</Proxy>\n\
+         ProxyPass /b/ balancer://c/\n"
+    ))
+}
+
+fn beat(case: Case, message: &str) -> Case {
+    // A port has five digits where its placeholder has four.
+    let length = message.len() + message.matches('@').count() / 2;
+    case.ask(&format!(
+        "POST /beat HTTP/1.1|Host: front.test|Content-Length: {length}||{message}"
+    ))
+}
+
+/// httpd knows members by the address in their URL, so here one has it and the other a name.
+#[test]
+fn free_slots() {
+    let members = "BalancerMember http://localhost:@B2@\nBalancerMember http://127.0.0.1:@B1@\n";
+    let case = beat(heartbeats(members), "ready=8&busy=1");
+    let case = times(case, 6, PLAIN);
+    // Nothing is free.
+    let case = times(beat(case, "ready=0&busy=4"), 2, PLAIN);
+    // A quarter of what a fresh one says, cut.
+    let case = times(beat(case, "ready=3&busy=0"), 2, PLAIN);
+    let case = times(beat(case, "ready=4&busy=0"), 2, PLAIN);
+    // What is no heartbeat changes nothing.
+    let case = times(beat(case, "ready=5"), 2, PLAIN);
+    case.compare();
+    // Free slots do not make a disabled member usable.
+    let members = "BalancerMember http://127.0.0.1:@B1@ status=+D\n";
+    times(beat(heartbeats(members), "ready=8&busy=1"), 2, PLAIN).compare();
+}
+
+/// Without data httpd chooses nobody; of members at one address it sees only the last.
+#[test]
+fn free_slots_where_httpd_is_of_no_use() {
+    let two = "BalancerMember http://127.0.0.1:@B1@\nBalancerMember http://127.0.0.1:@B2@\n";
+    let turns = "answer: httpd \"HTTP/1.1 503 Service Unavailable\", muster \"HTTP/1.1 200 OK\"";
+    times(heartbeats(two), 2, PLAIN).differ(turns);
+    let first = beat(heartbeats(two), "ready=8&busy=1&port=@B1@");
+    times(first, 2, PLAIN).differ("answer body: httpd \"b2 GET /x HTTP/1.1\\n\", muster \"b1 ");
+    // Told of the last one, both agree.
+    let last = beat(heartbeats(two), "ready=8&busy=1&port=@B2@");
+    times(last, 3, PLAIN).compare();
+}
+
 #[test]
 fn a_dead_member_is_left_out() {
     let members = "BalancerMember http://127.0.0.1:@DEAD@ retry=60\n\

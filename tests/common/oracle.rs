@@ -41,6 +41,9 @@ const MODULES: &[&str] = &[
     "lbmethod_bybusyness",
 ];
 
+/// Those that a configuration with HeartbeatListen needs besides.
+const HEARTBEAT_MODULES: &[&str] = &["heartmonitor", "lbmethod_heartbeat"];
+
 /// Whether there is an httpd to ask.
 pub fn present() -> bool {
     Path::new(HTTPD).exists() && Path::new(MODULES_DIR).join("mod_proxy.so").exists()
@@ -133,6 +136,20 @@ impl Case {
             eprintln!("no httpd at {HTTPD}: nothing is compared");
             return;
         }
+        let text = self.all_differences();
+        assert!(text.is_empty(), "httpd and muster differ:\n{text}");
+    }
+
+    /// Runs both and panics where this is not among the differences. Without an httpd nothing is
+    /// compared.
+    pub fn differ(self, what: &str) {
+        if present() {
+            let text = self.all_differences();
+            assert!(text.contains(what), "not as {what}:\n{text}");
+        }
+    }
+
+    fn all_differences(&self) -> String {
         let ours = self.run(Kind::Muster);
         let theirs = self.run(Kind::Httpd);
         let mut text = String::new();
@@ -149,7 +166,7 @@ impl Case {
                 let _ = writeln!(text, "{}\n  {}", a.request, lines.join("\n  "));
             }
         }
-        assert!(text.is_empty(), "httpd and muster differ:\n{text}");
+        text
     }
 
     fn run(&self, kind: Kind) -> Vec<Exchange> {
@@ -325,7 +342,9 @@ impl Running {
             "ServerRoot \"{0}\"\nDefaultRuntimeDir \"{0}/run\"\nPidFile \"{0}/run/httpd.pid\"\nErrorLog \"{0}/logs/error_log\"\nServerName localhost\nStartServers 2\n",
             root.display()
         );
-        for m in MODULES {
+        let hearts = conf.contains("HeartbeatListen");
+        let more = if hearts { HEARTBEAT_MODULES } else { &[] };
+        for m in MODULES.iter().chain(more) {
             let _ = writeln!(text, "LoadModule {m}_module {MODULES_DIR}/mod_{m}.so");
         }
         text.push_str(conf);
