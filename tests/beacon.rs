@@ -526,6 +526,64 @@ fn replays_are_seen_after_every_kind_of_restart() {
     eventually("it joined again", || is_member(&server, backend.port));
 }
 
+/// A disk that is full at the stop, and whatever stands where the marks are written first.
+#[test]
+fn marks_that_cannot_be_saved_stay_in_the_table() {
+    let backend = Backend::start("a");
+    let beacon = udp_port();
+    let mut server = Server::start(&conf(beacon, 4, "30", ""));
+    let mut peer = Peer::new(beacon);
+    let table = server.table();
+    let beside = table.with_extension("beacons.new");
+    for kind in ["pipe", "not writable"] {
+        holder(&server);
+        let last = peer.announce(backend.port, "");
+        eventually("it joined", || is_member(&server, backend.port));
+        if kind == "pipe" {
+            nix::unistd::mkfifo(&beside, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        } else {
+            fs::create_dir_all(beside.join("full")).unwrap();
+            // What an earlier stop wrote knows nothing of the last one.
+            fs::remove_file(table.with_extension("beacons")).unwrap();
+        }
+        server.signal(Signal::SIGTERM);
+        server.wait_exit();
+        assert_eq!(table.exists(), kind != "pipe", "{}", server.story());
+        server.launch(&[], &[]);
+        holder(&server);
+        eventually(&format!("the replay is counted ({kind})"), || {
+            peer.send(&last);
+            drops(&server, "replayed/reordered ts") > 0
+        });
+        assert!(members(&server).is_empty(), "{kind}");
+    }
+    server.wait_log("could not save the replay marks of announcements");
+}
+
+/// The address may be a name; it is looked up by whoever reads there.
+#[test]
+fn a_receiver_may_be_told_by_name() {
+    let backends: Vec<_> = ["a", "b"].map(Backend::start).into();
+    let beacon = udp_port();
+    let by_name = |more: &str| {
+        conf(beacon, 4, "30", more)
+            .replace("ProxyBeaconListen 127.0.0.1", "ProxyBeaconListen localhost")
+    };
+    let server = Server::start(&by_name(""));
+    let mut peer = Peer::new(beacon);
+    for (i, b) in backends.iter().enumerate() {
+        eventually("it joined", || {
+            peer.announce(b.port, "");
+            is_member(&server, b.port)
+        });
+        if i == 0 {
+            server.configure(&by_name("Timeout 50"));
+            server.graceful();
+        }
+    }
+    assert_eq!(server.count_log("cannot listen for beacons"), 0);
+}
+
 fn kill_now(pid: i32) -> nix::Result<()> {
     kill(Pid::from_raw(pid), Signal::SIGKILL)
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::membership::{Joined, Membership};
+use super::names;
 use super::receiver::Receiver;
 use super::sender::{FIRST_PAUSE, LONGEST_PAUSE, Sender};
 use crate::clock::{self, Mono};
@@ -201,21 +202,30 @@ impl Job for Holder {
     }
 }
 
-/// The supervisor could not bind it: tries again, less and less often.
+/// The supervisor could not bind it (names are looked up here): tries again, less and less often.
 async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
     let receiver = holder.settings.receivers[index].clone();
     let mut pause = FIRST_PAUSE;
     // The holder before may have bound it itself, and closes it about now.
-    timer::sleep(SOON).await;
+    let mut first = true;
+    if !receiver.place.is_name() {
+        timer::sleep(SOON).await;
+    }
     loop {
         if !holder.alive.get() {
             return;
         }
         let place = receiver.place.clone();
-        let bound: io::Result<OwnedFd> =
-            helper(Lane::Backends, move || udp::bind(&place.host, place.port)).await;
+        let bound: io::Result<OwnedFd> = helper(Lane::Backends, move || bind_place(&place)).await;
         match bound {
             Ok(fd) => return holder.start_receiver(&receiver, row, UdpSocket::from(fd), true),
+            Err(e)
+                if std::mem::take(&mut first)
+                    && receiver.place.is_name()
+                    && e.kind() == io::ErrorKind::AddrInUse =>
+            {
+                timer::sleep(SOON).await;
+            }
             Err(e) => {
                 log::error!(
                     target: "proxy_beacon",
@@ -228,6 +238,23 @@ async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
             }
         }
     }
+}
+
+/// Blocks for a look-up, within a bound.
+fn bind_place(place: &config::HostPort) -> io::Result<OwnedFd> {
+    if !place.is_name() {
+        return udp::bind(&place.host, place.port);
+    }
+    let asked = place.clone();
+    let found = names::within(names::LOOKUP, move || names::look_up(&asked))?;
+    let mut last = names::too_late();
+    for address in found {
+        match udp::bind(&address.ip().to_string(), address.port()) {
+            Ok(fd) => return Ok(fd),
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
 }
 
 #[cfg(test)]

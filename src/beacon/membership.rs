@@ -134,12 +134,16 @@ impl Membership {
             current += usize::from(known.is_some());
             let index = match known {
                 Some(index) => index,
-                None => match self.make(&found.name, 0, now) {
-                    Some(index) => index,
-                    None => continue,
-                },
+                None => {
+                    let made = self.make(&found.name, 0, now);
+                    match made.or_else(|| self.make_instead(&found.name, 0, now)) {
+                        Some(index) => index,
+                        None => continue,
+                    }
+                }
             };
             self.change(index, |state| {
+                state.foreign = false;
                 let disabled = found.status & status::DISABLED != 0;
                 if !state.added || state.member != Some((found.row, found.taken)) {
                     state.added = true;
@@ -188,6 +192,9 @@ impl Membership {
         let index = match self.by_url.get(url).copied() {
             Some(index) => {
                 self.renew(index, a.ts, now)?;
+                if self.state(index).foreign {
+                    self.change(index, |state| state.foreign = false);
+                }
                 index
             }
             None => {
@@ -195,6 +202,7 @@ impl Membership {
                     self.release(now);
                     self.make(url, a.ts, now)
                 });
+                let made = made.or_else(|| self.make_instead(url, a.ts, now));
                 let index = made.ok_or(Refusal::TableFull)?;
                 self.count();
                 index
@@ -292,6 +300,19 @@ impl Membership {
             announced: (String::new(), 0),
         });
         Some(index)
+    }
+
+    /// A new record in the place of the oldest mark that is another receiver's: no such mark may keep
+    /// a backend out.
+    fn make_instead(&mut self, url: &str, ts: i64, now: Mono) -> Option<usize> {
+        let foreign = |r: &Record| r.state.foreign.then_some(r.last_ts);
+        let all = self.records.iter().enumerate();
+        let all = all.filter_map(|(i, r)| Some((r.as_ref().and_then(foreign)?, i)));
+        let (_, index) = all.min()?;
+        let r = self.records[index].take()?;
+        self.by_url.remove(&r.url);
+        self.board.free_lease(self.row, index as u16);
+        self.make(url, ts, now)
     }
 
     /// Gives back records that serve nothing any more: a replay of their last message would be

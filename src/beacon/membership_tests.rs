@@ -486,3 +486,32 @@ fn leases_are_longer_while_datagrams_are_lost() {
     s.members.sweep(at(51.0), at(40.5));
     assert_eq!(s.list(), ["http://b Init Dis Bcn"], "the flood is over");
 }
+
+/// Marks of another receiver refuse what is replayed, and never keep a backend out.
+#[test]
+fn marks_of_another_receiver_give_way_to_backends() {
+    let mut s = site_of(300, 0, 2);
+    let rows = s.board.assign(&s.settings, Generation(0)).unwrap();
+    let row = rows.receiver(0).unwrap();
+    for i in 0..LEASES {
+        let url = format!("http://far{i}");
+        s.board
+            .make_lease(row, i as u16, &url, 10 + i as i64, at(0.0));
+    }
+    let memory = Duration::from_secs(60);
+    let other = rows.receiver(1).unwrap();
+    s.board.adopt_marks(other, &[], at(1.0), memory);
+    s.members = membership_of(1, &s.settings, &s.board, Generation(0));
+    s.members.take_over(at(1.0), Duration::ZERO);
+    assert_eq!(s.members.len(), LEASES);
+    assert_eq!(s.hear("http://far9", 19, 2.0), Err(Refusal::Replayed));
+    // Those that announced something here are no foreign ones any more.
+    s.hear("http://far0", 500, 2.0).unwrap();
+    for i in 1..LEASES as i64 {
+        s.hear(&format!("http://new{i}"), 1000 + i, 3.0).unwrap();
+    }
+    assert_eq!(s.hear("http://late", 5000, 4.0), Err(Refusal::TableFull));
+    assert_eq!(s.hear("http://far0", 500, 4.0), Err(Refusal::Replayed));
+    assert_eq!(s.hear("http://new1", 1001, 4.0), Err(Refusal::Replayed));
+    assert_eq!(s.members.len(), LEASES);
+}

@@ -72,6 +72,13 @@ pub struct HostPort {
     pub port: u16,
 }
 
+impl HostPort {
+    /// Whether it must be looked up.
+    pub fn is_name(&self) -> bool {
+        !self.host.is_empty() && self.host.parse::<std::net::IpAddr>().is_err()
+    }
+}
+
 impl std::fmt::Display for HostPort {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.host.as_str(), self.port) {

@@ -114,6 +114,7 @@ fn copy_beacon(a: &BeaconSlot, b: &BeaconSlot) {
         (&a.role, &b.role),
         (&a.last_reason, &b.last_reason),
         (&a.leases, &b.leases),
+        (&a.held, &b.held),
         (&a.used, &b.used),
     ] {
         to.store(from.load(Relaxed), Relaxed);
@@ -124,6 +125,7 @@ fn copy_beacon(a: &BeaconSlot, b: &BeaconSlot) {
         (&a.overflows, &b.overflows),
         (&a.sent, &b.sent),
         (&a.listened, &b.listened),
+        (&a.max_skew, &b.max_skew),
     ]
     .into_iter()
     .chain(a.drops.iter().zip(&b.drops))
@@ -134,6 +136,7 @@ fn copy_beacon(a: &BeaconSlot, b: &BeaconSlot) {
         (&a.last_accepted, &b.last_accepted),
         (&a.last_dropped, &b.last_dropped),
         (&a.sent_ts, &b.sent_ts),
+        (&a.floor, &b.floor),
     ] {
         to.store(from.load(Relaxed), Relaxed);
     }

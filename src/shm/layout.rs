@@ -97,7 +97,7 @@
 //!
 //! LEASE SLOT, 512 bytes, L of them: 256 for each beacon slot. Written by the watchdog's holder
 //!    0  u32  0 free, 1 in use, 2 being written · 4 sequence of the texts · 8 flags: 1 its member is there, 2 evicted,
-//!            4 by its own word · 12 worker slot plus 1 · 16 how often that was taken · 20 loadfactor × 100 as announced; 0 none
+//!            4 by its own word, 8 only another receiver's mark · 12 worker slot plus 1 · 16 how often that was taken · 20 loadfactor × 100 as announced; 0 none
 //!   24  u64  mono: last seen · 32 i64 highest time stamp accepted · 40 u64 mono: last attempt to add it
 //!   64  text 384 canonical URL · 448 text 64 route as announced
 //!
@@ -105,6 +105,8 @@
 //! first line, the balancer and the texts are the supervisor's, all else is the holder's
 //!    0  u32  1 in use, 2 by an instance that ends · 4 oldest generation that uses it · 8 newest one · 12 sequence of the texts
 //!   16  u32  1 receives, 2 announces · 20 balancer slot plus 1; 0 none · 24 u64 timeout in ms
+//!   32  u64  accepted distance of clocks in µs · 40 i64 time stamps before this one are stale · 48 u32 generation of the
+//!            holder plus 1, all three written when a holder begins
 //!   64  u64  announcements accepted · 72 datagrams that the kernel dropped · 80 i64 wall: last one accepted
 //!   88  i64  wall: last one dropped · 96 u32 why, plus 1 · 100 leases in use · 104 i64 last time stamp sent · 112 u64 messages sent
 //!  120  u64  mono: its socket was last looked into
@@ -124,7 +126,7 @@ use super::error::ShmError;
 /// "MUSTERST" in memory, whatever the byte order.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"MUSTERST");
 /// Changes with every change of this page.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 /// Tells the byte order.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 

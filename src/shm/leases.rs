@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use super::assign::{BeaconRow, WorkerRow};
 use super::layout;
 use super::record::{
-    BeaconSlot, LEASE_ADDED, LEASE_EVICTED, LEASE_FREE, LEASE_LEFT, LEASE_USED, LEASE_WRITING,
-    LeaseSlot,
+    BeaconSlot, LEASE_ADDED, LEASE_EVICTED, LEASE_FOREIGN, LEASE_FREE, LEASE_LEFT, LEASE_USED,
+    LEASE_WRITING, LeaseSlot,
 };
 use super::scoreboard::Scoreboard;
 use crate::clock::{Mono, Wall};
@@ -42,6 +42,9 @@ pub struct LeaseState {
     pub evicted: bool,
     /// It said itself that it leaves.
     pub left: bool,
+    /// It is only a mark of another receiver, taken over since the same messages may be sent here;
+    /// given up when an announcement needs its place.
+    pub foreign: bool,
     /// When adding was last tried.
     pub last_attempt: Mono,
     /// The member's row, and how often that was taken then.
@@ -132,7 +135,8 @@ impl Scoreboard {
         slot.flags.store(
             flag(state.added, LEASE_ADDED)
                 | flag(state.evicted, LEASE_EVICTED)
-                | flag(state.left, LEASE_LEFT),
+                | flag(state.left, LEASE_LEFT)
+                | flag(state.foreign, LEASE_FOREIGN),
             Release,
         );
     }
@@ -249,6 +253,7 @@ pub(super) fn read_lease(index: u16, slot: &LeaseSlot) -> Option<Lease> {
             added: flags & LEASE_ADDED != 0,
             evicted: flags & LEASE_EVICTED != 0,
             left: flags & LEASE_LEFT != 0,
+            foreign: flags & LEASE_FOREIGN != 0,
             last_attempt: Mono(slot.last_attempt.load(Relaxed)),
             member: member
                 .and_then(|row| u16::try_from(row).ok())

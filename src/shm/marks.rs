@@ -7,9 +7,8 @@
 //! of the table file that was left behind. Only marks go over, no lease and no member: what becomes
 //! of those is `BalancerPersist`'s matter.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,9 +16,9 @@ use std::time::Duration;
 
 use super::assign::{Assignment, BalancerRow, BeaconRow};
 use super::inspect::{InspectError, read as read_table};
-use super::leases::{LEASES, Lease, read_lease};
+use super::leases::{LEASES, Lease, LeaseState, read_lease};
 use super::record::{BeaconSlot, LEASE_FREE, LeaseSlot, ROLE_RECEIVER};
-use super::saved::{Line, read};
+use super::saved::{Line, read, replace};
 use super::scoreboard::Scoreboard;
 use super::snapshot::BeaconRole;
 use crate::clock::{Mono, Wall};
@@ -43,6 +42,8 @@ pub struct Mark {
     pub ts: i64,
     /// The route it announced last, and its load factor × 100 (0: none).
     pub announced: (String, u32),
+    /// See `LeaseState::foreign`.
+    pub foreign: bool,
 }
 
 /// The file that belongs to a table.
@@ -87,6 +88,7 @@ fn mark(server: &str, balancer: &str, lease: Lease) -> Mark {
         url: lease.url,
         ts: lease.last_ts,
         announced: lease.announced,
+        foreign: lease.state.foreign,
     }
 }
 
@@ -101,6 +103,7 @@ fn mark_of(r: &super::saved::Record) -> Option<Mark> {
             r.number("factor")
                 .map_or(0, |n| u32::try_from(n).unwrap_or(0)),
         ),
+        foreign: r.number("foreign") == Some(1),
     })
 }
 
@@ -157,6 +160,7 @@ impl Scoreboard {
             line.number("ts", mark.ts.cast_unsigned());
             line.text("route", &mark.announced.0);
             line.number("factor", mark.announced.1.into());
+            line.number("foreign", mark.foreign.into());
             line.end(&mut out);
         }
         if out.is_empty() {
@@ -165,17 +169,7 @@ impl Scoreboard {
                 _ => Ok(()),
             };
         }
-        let beside = path.with_extension("beacons.new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
-            .open(&beside)?;
-        file.write_all(format!("{HEADING}\n{out}").as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
+        replace(path, "beacons.new", &format!("{HEADING}\n{out}"))
     }
 
     /// Puts marks into a new table, as leases without members. A receiver that nobody knew (its server
@@ -207,13 +201,13 @@ impl Scoreboard {
                     && (kept || m.ts.saturating_add(memory) >= now.1.0)
             });
             for m in own {
-                self.raise(row, m, now.0);
+                self.raise(row, m, now.0, m.foreign || !known);
             }
         }
     }
 
     /// A mark only ever rises. Gives the lease's place when it did.
-    fn raise(&self, row: BeaconRow, m: &Mark, seen: Mono) -> Option<u16> {
+    fn raise(&self, row: BeaconRow, m: &Mark, seen: Mono, foreign: bool) -> Option<u16> {
         let index = match self.find_lease(row, &m.url) {
             Some(lease) if lease.last_ts >= m.ts => return None,
             Some(lease) => {
@@ -225,6 +219,13 @@ impl Scoreboard {
                 let (index, _) = self.lease_slots(row).find(free)?;
                 self.make_lease(row, index, &m.url, m.ts, seen);
                 self.note_announced(row, index, &m.announced.0, m.announced.1);
+                if foreign {
+                    let state = LeaseState {
+                        foreign,
+                        ..LeaseState::default()
+                    };
+                    self.note_lease(row, index, &state);
+                }
                 index
             }
         };
@@ -252,7 +253,7 @@ impl Scoreboard {
                 if old || !mark.is_sound() {
                     continue;
                 }
-                let risen = self.raise(row, &mark, seen);
+                let risen = self.raise(row, &mark, seen, mark.foreign);
                 // Its last word before the change was that it leaves.
                 if let (Some(index), Some(known)) = (risen, known)
                     && left
@@ -292,7 +293,7 @@ impl Scoreboard {
                         let seen = lease.last_seen.min(now);
                         let mark = mark("", "", lease);
                         if mark.is_sound() {
-                            self.raise(row, &mark, seen);
+                            self.raise(row, &mark, seen, true);
                         }
                     }
                 }
@@ -308,7 +309,7 @@ mod tests {
     use crate::config::beacon::{BeaconBalancer, HostPort, Receiver};
     use crate::config::settings::BalancerParams;
     use crate::ids::{BalancerNo, Generation, ServerNo};
-    use crate::shm::{LeaseState, NewMember, status, test_dir};
+    use crate::shm::{NewMember, status, test_dir};
     use std::os::unix::fs::PermissionsExt;
 
     const NOW: Mono = Mono(1_000_000_000_000);

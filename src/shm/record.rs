@@ -472,6 +472,8 @@ pub const LEASE_ADDED: u32 = 1;
 pub const LEASE_EVICTED: u32 = 2;
 /// It said itself that it leaves.
 pub const LEASE_LEFT: u32 = 4;
+/// Flag of a lease slot: only the mark of another receiver, taken over.
+pub const LEASE_FOREIGN: u32 = 8;
 
 record!(
     /// A server that receives announcements, or makes them.
@@ -490,8 +492,14 @@ record!(
         20 balancer: AtomicU32,
         /// `ProxyBeaconTimeout` in ms.
         24 timeout_ms: AtomicU64,
+        /// `ProxyBeaconMaxSkew` in µs, of the last holder; 0: there was none.
+        32 max_skew: AtomicU64,
+        /// Time stamps before this one are stale, whatever the distance is now.
+        40 floor: AtomicI64,
+        /// Generation of the last holder, plus 1.
+        48 held: AtomicU32,
         /// Space.
-        32 pad0: Pad<8>,
+        52 pad0: Pad<3>,
         /// Announcements accepted.
         64 accepted: AtomicU64,
         /// Datagrams that did not fit the socket's queue.

@@ -283,6 +283,9 @@ pub(super) fn write_beacon(
         }
         slot.last_reason.store(0, Relaxed);
         slot.leases.store(0, Relaxed);
+        slot.max_skew.store(0, Relaxed);
+        slot.floor.store(0, Relaxed);
+        slot.held.store(0, Relaxed);
         slot.first_generation.store(generation.0, Relaxed);
     }
     slot.seq.write(|| {

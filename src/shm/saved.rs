@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -54,18 +54,64 @@ pub fn wanted(settings: &Settings) -> bool {
     settings.servers.iter().any(|s| s.proxy.persist)
 }
 
+/// Never waits for another end of a pipe, nor follows a link.
+const CAREFUL: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+
 /// Opens a state file for writing, as it is: nonces will be in it.
 ///
 /// # Errors
-/// Of the file system.
+/// Of the file system, or that something else than a file of this name alone is there.
 pub fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
+    let file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
         .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
-        .open(path)
+        .custom_flags(CAREFUL)
+        .open(path)?;
+    let m = file.metadata()?;
+    match m.is_file() && m.nlink() <= 1 {
+        true => Ok(file),
+        false => Err(no_file()),
+    }
+}
+
+fn no_file() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "it is no plain file of one name; remove it",
+    )
+}
+
+/// Replaces a file by one with this text, mode 0600, so that at any time one of the two is there:
+/// beside it (at `path` with `extension`), then renamed. Whatever stood beside it is removed, not
+/// written into: it may be a pipe, or another name of somebody else's file.
+///
+/// # Errors
+/// Of the file system; the old file stays then, and nothing beside it.
+pub(super) fn replace(path: &Path, extension: &str, text: &str) -> io::Result<()> {
+    let beside = path.with_extension(extension);
+    match fs::remove_file(&beside) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let written = || {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(CAREFUL)
+            .open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    let result = written();
+    if result.is_err() {
+        // What is half there helps nobody, least of all on a full disk.
+        let _ = fs::remove_file(&beside);
+    }
+    result
 }
 
 /// Balancers of servers with BalancerPersist On.
@@ -85,10 +131,7 @@ impl Scoreboard {
         rows: &Assignment,
         path: &Path,
     ) -> Result<(), io::Error> {
-        let beside = path.with_extension("balancers.new");
-        let mut file = open(&beside)?;
-        self.save_into(settings, rows, &mut file)?;
-        fs::rename(&beside, path)
+        replace(path, "balancers.new", &self.state_text(settings, rows))
     }
 
     /// The same into an open file, for who may not rename where it is.
@@ -101,6 +144,13 @@ impl Scoreboard {
         rows: &Assignment,
         file: &mut File,
     ) -> Result<(), io::Error> {
+        let out = self.state_text(settings, rows);
+        file.set_len(0)?;
+        file.write_all(out.as_bytes())?;
+        file.sync_all()
+    }
+
+    fn state_text(&self, settings: &Settings, rows: &Assignment) -> String {
         let mut out = format!("{HEADING}\n");
         for b in balancers(settings) {
             let Some(row) = rows.balancer(b.no) else {
@@ -122,9 +172,7 @@ impl Scoreboard {
                 }
             }
         }
-        file.set_len(0)?;
-        file.write_all(out.as_bytes())?;
-        file.sync_all()
+        out
     }
 
     /// Takes over what the file says into a table whose rows were just assigned. Gives what is
@@ -509,7 +557,13 @@ pub(super) fn read(
     heading: &str,
     told: &mut Vec<(bool, String)>,
 ) -> Result<Vec<Record>, io::Error> {
-    let file = File::open(path)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(CAREFUL)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(no_file());
+    }
     let mut text = Vec::new();
     file.take(LONGEST + 1).read_to_end(&mut text)?;
     let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
@@ -554,4 +608,51 @@ fn record(line: &str) -> Option<Record> {
         fields.insert(name.to_owned(), value.into_owned());
     }
     Some(Record { kind, fields })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shm::test_dir;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// Whoever may write beside the table plants a pipe, another name of a file or a directory
+    /// there: nothing hangs on it, and nothing is written into what is somebody else's.
+    #[test]
+    fn what_stands_where_a_state_file_belongs_is_neither_waited_for_nor_written_into() {
+        let dir = test_dir("planted");
+        let (path, beside) = (dir.join("b.state"), dir.join("b.new"));
+        let victim = dir.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let pipe = |at: &Path| nix::unistd::mkfifo(at, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let mode = |at: &Path| fs::metadata(at).unwrap().permissions().mode() & 0o777;
+        pipe(&beside);
+        replace(&path, "new", "one").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        assert_eq!(mode(&path), 0o600);
+        fs::hard_link(&victim, &beside).unwrap();
+        replace(&path, "new", "two").unwrap();
+        std::os::unix::fs::symlink(&victim, &beside).unwrap();
+        replace(&path, "new", "three").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::create_dir(&beside).unwrap();
+        assert!(replace(&path, "new", "four").is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        fs::remove_dir(&beside).unwrap();
+        // What cannot be put in its place is not left beside it.
+        fs::remove_file(&path).unwrap();
+        fs::create_dir_all(path.join("full")).unwrap();
+        assert!(replace(&path, "new", "five").is_err());
+        assert!(!beside.exists());
+        fs::remove_dir_all(&path).unwrap();
+        // At a start, and where a file is opened to be written at the end.
+        pipe(&path);
+        assert!(read(&path, HEADING, &mut Vec::new()).is_err());
+        assert!(open(&path).is_err());
+        fs::remove_file(&path).unwrap();
+        fs::hard_link(&victim, &path).unwrap();
+        assert!(open(&path).is_err());
+        let _ = fs::remove_dir_all(dir);
+    }
 }

@@ -25,7 +25,8 @@ pub struct BeaconSocket {
 pub type Beacons = Vec<Option<Rc<BeaconSocket>>>;
 
 /// Keeps the sockets whose address stays, and binds the others. An address that cannot be had is no
-/// reason not to start: it is said, and the watchdog's holder tries again.
+/// reason not to start: it is said, and the watchdog's holder tries again. It also binds what is told
+/// by name.
 pub fn bind(settings: &Settings, serving: Option<&Estate>, patience: Duration) -> Beacons {
     let old = serving.map_or(&[][..], |e| &e.beacons);
     let kept = |r: &Receiver| {
@@ -48,6 +49,10 @@ fn bind_new(
     patience: Duration,
 ) -> Option<Rc<BeaconSocket>> {
     let place = receiver.place.clone();
+    if place.is_name() {
+        // A look-up may take long, and nothing may wait for it here: the watchdog's holder does it.
+        return None;
+    }
     let same_port = going.iter().filter(|s| s.place.port == place.port);
     let beside: Vec<_> = same_port.map(|s| s.fd.as_fd()).collect();
     let until = clock::read_mono() + patience;
@@ -70,20 +75,25 @@ fn bind_new(
     }
 }
 
-/// What makes replays visible outlives the instance.
-pub fn save_marks(estate: &Estate, table: &Path) {
+/// What makes replays visible outlives the instance. False: it could not be saved, so the table is
+/// the only place where it stands.
+#[must_use]
+pub fn save_marks(estate: &Estate, table: &Path) -> bool {
     let path = marks::path_for(table);
     // A table that was cut says nothing.
     if estate.settings.receivers.is_empty() || estate.board.damaged() {
-        return;
+        return true;
     }
-    if let Err(error) = estate.board.save_marks(&path) {
+    let saved = estate.board.save_marks(&path);
+    if let Err(error) = &saved {
         ::log::error!(
             target: "proxy_beacon",
-            "could not save the replay marks of announcements to {}: {error}",
-            path.display()
+            "could not save the replay marks of announcements to {}: {error}; {} stays for the next start to read them",
+            path.display(),
+            table.display()
         );
     }
+    saved.is_ok()
 }
 
 /// The sockets as a child's own descriptors.
@@ -96,4 +106,36 @@ pub fn own(beacons: Beacons) -> io::Result<Vec<Option<OwnedFd>>> {
         .into_iter()
         .map(|s| s.map(own).transpose())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::bare::bare;
+    use crate::ids::ServerNo;
+
+    /// A name server that does not answer must not keep the supervisor from its children.
+    #[test]
+    fn names_are_not_looked_up_here() {
+        let mut settings = bare(Path::new("/"));
+        settings.receivers = ["localhost", "127.0.0.1", ""]
+            .map(|host| Receiver {
+                server: ServerNo(0),
+                place: HostPort {
+                    host: host.into(),
+                    port: 0,
+                },
+                balancer: None,
+                timeout: Duration::ZERO,
+                max_skew: Duration::from_secs(30),
+                keys: Vec::new(),
+                policy: Default::default(),
+                allow: Vec::new(),
+                span: Default::default(),
+            })
+            .into();
+        let bound = bind(&settings, None, Duration::ZERO);
+        let here: Vec<_> = bound.iter().map(Option::is_some).collect();
+        assert_eq!(here, [false, true, true]);
+    }
 }

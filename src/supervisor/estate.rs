@@ -51,6 +51,8 @@ pub struct Estate {
     pub restored: Vec<(bool, String)>,
     /// The same, for the notice level.
     pub noticed: Option<String>,
+    /// The same of the replay marks that were read.
+    pub remembered: Vec<(bool, String)>,
     /// One for each child, so that one can ask another to accept.
     pub nudges: Rc<[Nudge]>,
     /// The children's end of the life line.
@@ -100,12 +102,13 @@ impl Estate {
         let logs = Rc::new(Logs::open(&settings)?);
         let children = children(&settings);
         // After the sockets: by now nobody of a killed instance hears anything.
-        let (marks, mut restored) = match before.serving {
+        let (marks, remembered) = match before.serving {
             Some(e) if before.drop_state => (e.board.marks(), Vec::new()),
             Some(_) => Default::default(),
             None if settings.receivers.is_empty() => Default::default(),
             None => marks::left_by(before.table),
         };
+        let mut restored = Vec::new();
         let (board, assignment, fresh) = table(&settings, generation, children, before)?;
         let path = saved::path_for(before.table);
         let persist = saved::wanted(&settings);
@@ -144,6 +147,7 @@ impl Estate {
             assignment: Rc::new(assignment),
             restored,
             noticed,
+            remembered,
             life,
             lifeline,
         })

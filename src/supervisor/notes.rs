@@ -17,11 +17,17 @@ pub fn say_all(estate: &Estate, before: Option<&Estate>) {
     if let Some(text) = &estate.noticed {
         log::notice("proxy_balancer", text);
     }
-    for (warning, text) in &estate.restored {
-        if *warning {
-            ::log::warn!(target: "proxy_balancer", "{text}");
-        } else {
-            ::log::info!(target: "proxy_balancer", "{text}");
+    let told = [
+        ("proxy_balancer", &estate.restored),
+        ("proxy_beacon", &estate.remembered),
+    ];
+    for (target, list) in told {
+        for (warning, text) in list {
+            let level = match warning {
+                true => ::log::Level::Warn,
+                false => ::log::Level::Info,
+            };
+            ::log::log!(target: target, level, "{text}");
         }
     }
     for member in estate.assignment.dropped() {

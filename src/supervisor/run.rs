@@ -531,8 +531,9 @@ impl Supervisor {
         self.save();
         if let Some(e) = self.estates.last() {
             e.board.close_receivers();
-            super::beacons::save_marks(e, &self.table_path);
-            e.board.remove();
+            if super::beacons::save_marks(e, &self.table_path) {
+                e.board.remove();
+            }
             let lock = super::child::watchdog_path(&e.settings.process.scoreboard_file);
             let _ = std::fs::remove_file(lock);
         }

@@ -1,7 +1,7 @@
 //! Datagram sockets: bound by the supervisor, inherited by children.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -10,12 +10,12 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 /// system's `net.core.rmem_max` may allow less.
 const QUEUE: usize = 1 << 20;
 
-/// Binds a non-blocking socket that is closed on exec. `host`: an address, a name (looked up here,
-/// which may block), or empty for all addresses of both families. The port is not shared: a second
-/// instance is refused instead of stealing datagrams.
+/// Binds a non-blocking socket that is closed on exec. `host`: an address, or empty for all
+/// addresses of both families; never a name, since a look-up may block. The port is not shared: a
+/// second instance is refused instead of stealing datagrams.
 ///
 /// # Errors
-/// `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, or what the look-up says.
+/// `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`; `InvalidInput` for a name.
 pub fn bind(host: &str, port: u16) -> io::Result<OwnedFd> {
     bind_beside(host, port, &[])
 }
@@ -42,10 +42,7 @@ pub fn bind_beside(host: &str, port: u16, own: &[BorrowedFd<'_>]) -> io::Result<
     }
     let address = match host.parse::<IpAddr>() {
         Ok(ip) => SocketAddr::new(ip, port),
-        Err(_) => (host, port)
-            .to_socket_addrs()?
-            .next()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))?,
+        Err(_) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name")),
     };
     bind_to(address, false, own)
 }
@@ -167,8 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn names_and_all_addresses() {
-        assert!(bind("localhost", 0).is_ok());
+    fn only_addresses_and_all_of_them() {
+        assert!(
+            bind("localhost", 0).is_err(),
+            "names are not looked up here"
+        );
         assert!(bind("", 0).is_ok());
         assert!(bind("192.0.2.1", 0).is_err());
     }
