@@ -25,12 +25,21 @@ pub struct Busy {
     pub(super) board: Rc<Scoreboard>,
     /// When this request began to probe the member; zero: it does not.
     pub(super) probe: Mono,
+    /// Who gave way to it ([`super::select::Member::gave_way`]).
+    pub(super) instead_of: Option<WorkerRow>,
 }
 
 impl Busy {
     /// Which worker.
     pub fn worker(&self) -> WorkerNo {
         self.worker
+    }
+
+    /// The request moved so many bytes: they count for the member that gave way to this one, too.
+    pub fn moved(&self, n: u64) {
+        if let Some(row) = self.instead_of {
+            self.board.add_missed(row, n);
+        }
     }
 
     /// Its row in the table, for the request's record.
@@ -147,6 +156,7 @@ impl Balancing {
             slot: self.slot,
             board: self.board.clone(),
             probe: Mono(0),
+            instead_of: None,
         }
     }
 

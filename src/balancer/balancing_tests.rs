@@ -573,6 +573,7 @@ impl Site {
         let one = |_| match self.balancing.choose(C, None, &[]) {
             Ok(choice) => {
                 self.balancing.add_read(choice.worker, 100);
+                choice.busy.moved(100);
                 letter(choice.worker)
             }
             Err(_) => '-',
@@ -676,6 +677,64 @@ fn who_joins_by_traffic_has_nothing_to_catch_up_with() {
     assert!(s.board.set_disabled(row, joined, false));
     let picks = s.moving_picks(40);
     assert!((19..=21).contains(&picks.matches('d').count()), "{picks}");
+}
+
+/// A member that recovered gets its part of its share, more as time goes on, whatever the method
+/// (byleasttime, where equal members have no shares, has its own test). Afterwards nobody has
+/// anything to catch up with.
+#[test]
+fn shares_grow_with_the_part_of_the_factor() {
+    const SECOND: u64 = 1_000_000_000;
+    for method in method::names().filter(|n| *n != "byleasttime") {
+        let params = BalancerParams {
+            lbmethod: method.into(),
+            ..BalancerParams::default()
+        };
+        let mut members = two(60_000);
+        members[0].1.slow_start = Duration::from_secs(80);
+        let s = site(params, &members);
+        let row = s.balancing.row(WorkerNo(0)).unwrap();
+        if method == "heartbeat" {
+            for no in [0, 1] {
+                let row = s.balancing.row(WorkerNo(no)).unwrap();
+                s.board.set_heartbeat(row, 1, 10, clock::now());
+            }
+        }
+        let mut key = 0;
+        let mut part = |n: usize| {
+            let one = |_: &usize| {
+                key += 1;
+                let asked = Asked {
+                    key: Some(hash::mix(key)),
+                    ..Asked::default()
+                };
+                let choice = s.balancing.choose_for(C, &asked).ok().unwrap();
+                s.balancing.add_read(choice.worker, 100);
+                choice.busy.moved(100);
+                choice.worker == WorkerNo(0)
+            };
+            (0..n).filter(one).count()
+        };
+        // A history in which it would lag behind.
+        s.balancing.add_read(WorkerNo(1), 1_000_000);
+        s.balancing.mark_error(WorkerNo(0));
+        part(10);
+        s.board.clear_error(row);
+        assert!(s.balancing.mark_connected(WorkerNo(0)));
+        let now = clock::now().0;
+        for (seconds, expected) in [(8, 182), (40, 667), (72, 947)] {
+            let recovered = Mono(now.wrapping_sub(seconds * SECOND));
+            s.board.set_recovered_for_tests(row, recovered);
+            let n = part(2000);
+            assert!(
+                n.abs_diff(expected) < 130,
+                "{method} after {seconds} s: {n}"
+            );
+        }
+        s.board.set_recovered_for_tests(row, Mono(0));
+        let n = part(200);
+        assert!(n.abs_diff(100) < 45, "{method} afterwards: {n}");
+    }
 }
 
 impl Site {

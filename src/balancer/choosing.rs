@@ -133,6 +133,10 @@ impl Balancing {
         self.tell(balancer, local, notice, locked);
         self.tell_retries(balancer, local, &list, &members);
         let pick = picked.inspect_err(|e| self.tell_none(balancer, *e))?;
+        let gave_way = match local.method.get().needs_traffic() && !pick.by_route {
+            true => members.iter().position(|m| m.gave_way),
+            false => None,
+        };
         let worker = list.members[pick.index];
         self.tell_choice(balancer, worker, &pick);
         let changed = route.is_none_or(|r| list.routes[pick.index].route.as_bytes() != r);
@@ -147,6 +151,7 @@ impl Balancing {
                 slot: self.slot,
                 board: self.board.clone(),
                 probe: pick.probe,
+                instead_of: gave_way.map(|i| list.rows[i]),
             },
         })
     }

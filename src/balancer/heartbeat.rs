@@ -1,10 +1,10 @@
 //! Choosing by heartbeats (mod_lbmethod_heartbeat; spec: balancer 6.3): a member's chance is its
 //! part of all slots that wait for work.
 //!
-//! Unlike httpd's, the intervals do not overlap, and sets, draining, spares and standbys hold as
+//! A member that starts slowly has part of its slots. Unlike httpd's, the intervals do not overlap, and sets, draining, spares and standbys hold as
 //! for every method.
 
-use super::select::{Hope, Member};
+use super::select::{Hope, Member, WHOLE};
 use crate::shm::status;
 
 /// The slots of a member that count: a quarter of those of one that has just started, so that it
@@ -48,8 +48,15 @@ pub(super) fn draw(members: &[Member], random: u64) -> Drawn {
 }
 
 fn among(members: &[Member], takes: impl Fn(&&Member) -> bool, random: u64) -> Option<usize> {
-    let weight = |m: &Member| if takes(&m) { m.open.unwrap_or(0) } else { 0 };
-    let total: u64 = members.iter().map(weight).sum();
+    let starts = members.iter().any(|m| m.part() != WHOLE);
+    let weight = |m: &Member| match m.open {
+        Some(open) if takes(&m) && starts => open.saturating_mul(m.part()),
+        Some(open) if takes(&m) => open,
+        _ => 0,
+    };
+    let total = members
+        .iter()
+        .fold(0u64, |sum, m| sum.saturating_add(weight(m)));
     let mut left = random.checked_rem(total)?;
     for (i, m) in members.iter().enumerate() {
         let weight = weight(m);

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::select::Member;
+use super::select::{Member, takes_part};
 
 /// An average that nothing was added to counts half after this long: a member that was slow is
 /// tried again.
@@ -64,10 +64,18 @@ pub(super) fn draw(members: &[Member], random: u64) -> Option<usize> {
     let second = (random >> 32) % (n - 1);
     let second = second + u64::from(second >= first);
     let b = compared().nth(second as usize)?;
-    Some(if costs_less(&members[b], &members[a]) {
-        b
+    let (better, other) = if costs_less(&members[b], &members[a]) {
+        (b, a)
     } else {
-        a
+        (a, b)
+    };
+    // One that starts slowly gives way in part of its turns: by a small factor it would cost more
+    // than the others until it has nearly all of it, and get nothing.
+    let (own, most) = (members[better].part(), members[other].part());
+    Some(if takes_part(own, most, random) {
+        better
+    } else {
+        other
     })
 }
 
@@ -77,7 +85,7 @@ fn costs_less(m: &Member, other: &Member) -> bool {
     let cost = |m: &Member, other: &Member| {
         let time = u128::from(if known { m.latency >> 8 } else { 1 }.max(1));
         let requests = u128::from(m.busy.min(1 << 32)) + 1;
-        time * requests * u128::from(other.load_factor.max(1).unsigned_abs().min(1 << 16))
+        time * requests * u128::from(other.full_factor.max(1).unsigned_abs().min(1 << 16))
     };
     cost(m, other) < cost(other, m)
 }
@@ -117,6 +125,23 @@ mod tests {
         // Without an average, requests in flight decide.
         assert_eq!(counts(&members(&[(0, 1, 100), (1, 0, 100)])), [0, 6000]);
         assert_eq!(counts(&members(&[(7, 0, 100)])), [6000]);
+    }
+
+    /// Whoever wins by the time it takes has its part of these turns while it starts slowly.
+    #[test]
+    fn one_that_starts_slowly_gets_part_of_its_turns() {
+        let mut m = members(&[(10, 0, 100), (5, 0, 400)]);
+        for tenths in [1, 5, 9, 10] {
+            let (second, ten) = (Duration::from_secs(1), Duration::from_secs(10));
+            m[1].start_slowly(second * tenths, ten);
+            let c = counts(&m);
+            assert!(c[1].abs_diff(600 * tenths) < 150, "{tenths}: {c:?}");
+            m[1].load_factor = m[1].full_factor;
+        }
+        let ten = Duration::from_secs(10);
+        m.iter_mut()
+            .for_each(|m| m.start_slowly(Duration::from_secs(3), ten));
+        assert_eq!(counts(&m), [0, 6000], "all start alike");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Scheduling methods (`lbmethod`), by name.
 
-use super::select::{Ask, Member};
+use super::select::{Ask, Member, WHOLE, takes_part};
 use super::{hash, least_time};
 
 /// How a method prefers one member to another. Everything else (sets, spares, standbys, draining,
@@ -34,9 +34,9 @@ pub trait LbMethod: Sync {
     }
 
     /// For methods that must see all members at once (those with `compared`): the one to take.
-    /// `None`: the one that is `better` than all others.
-    fn draw(&self, _: &[Member], _: &Ask) -> Option<usize> {
-        None
+    /// `best` is the one that is `better` than all others.
+    fn draw(&self, _: &[Member], best: usize, _: &Ask) -> usize {
+        best
     }
 
     /// Whether it draws among members by their heartbeats (`Member::open`) as long as there are any;
@@ -120,10 +120,28 @@ impl LbMethod for ByTraffic {
         true
     }
 
+    /// A member that starts slowly gives way in so many of its turns as its factor is less than all
+    /// of it. What it misses so counts as moved ([`Member::gave_way`]): by a small factor for all
+    /// that it ever moved it would get nothing at first, and everything in the end.
+    fn draw(&self, members: &[Member], best: usize, ask: &Ask) -> usize {
+        let compared = || members.iter().enumerate().filter(|(_, m)| m.compared);
+        let own = members[best].part();
+        if own == WHOLE {
+            return best;
+        }
+        let most = compared().map(|(_, m)| m.part()).max().unwrap_or(own);
+        if takes_part(own, most, ask.random) {
+            return best;
+        }
+        let others = compared().filter(|(_, m)| m.part() == most);
+        let least = others.reduce(|best, m| if self.better(m.1, best.1) { m } else { best });
+        least.map_or(best, |(i, _)| i)
+    }
+
     fn better(&self, member: &Member, best: &Member) -> bool {
         // Exactly: httpd divides and cuts, so that it does not see the last bytes.
         let part = |m: &Member, other: &Member| {
-            u128::from(m.traffic) * u128::from(other.load_factor.unsigned_abs())
+            u128::from(m.traffic) * u128::from(other.full_factor.unsigned_abs())
         };
         part(member, best) < part(best, member)
     }
@@ -149,8 +167,9 @@ impl LbMethod for ByHash {
         true
     }
 
-    fn draw(&self, members: &[Member], ask: &Ask) -> Option<usize> {
-        hash::draw(members, ask.key?)
+    fn draw(&self, members: &[Member], best: usize, ask: &Ask) -> usize {
+        let drawn = ask.key.and_then(|key| hash::draw(members, key));
+        drawn.unwrap_or(best)
     }
 
     fn better(&self, _: &Member, _: &Member) -> bool {
@@ -178,8 +197,8 @@ impl LbMethod for ByLeastTime {
         true
     }
 
-    fn draw(&self, members: &[Member], ask: &Ask) -> Option<usize> {
-        least_time::draw(members, ask.random)
+    fn draw(&self, members: &[Member], best: usize, ask: &Ask) -> usize {
+        least_time::draw(members, ask.random).unwrap_or(best)
     }
 
     fn better(&self, _: &Member, _: &Member) -> bool {

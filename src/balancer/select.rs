@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::hash;
 use super::method::LbMethod;
 use crate::shm::{Routes, status};
 
@@ -34,6 +35,9 @@ pub struct Member {
     pub hash: u64,
     /// It stands for choice in this round.
     pub compared: bool,
+    /// The request was its own by what it has moved, but it starts slowly and gave way: what the
+    /// request moves counts as moved by it, too.
+    pub gave_way: bool,
     /// Its redirect was followed by this choice.
     pub(super) followed: bool,
 }
@@ -59,6 +63,14 @@ pub enum Offer {
     /// No.
     #[default]
     No,
+}
+
+/// A load factor as a whole, for parts of it.
+pub(super) const WHOLE: u64 = 1 << 16;
+
+/// Whether a member with this part of its factor takes a turn that it has, beside one with `most`.
+pub(super) fn takes_part(own: u64, most: u64, random: u64) -> bool {
+    own >= most || hash::mix(random) % most.max(1) < own
 }
 
 impl Member {
@@ -87,6 +99,16 @@ impl Member {
             let part = part / slow_start.as_nanos().max(1);
             self.load_factor = i64::try_from(part).unwrap_or(i64::MAX).max(1);
         }
+    }
+
+    /// The part of its load factor that it has now, of [`WHOLE`].
+    pub(super) fn part(&self) -> u64 {
+        if self.load_factor == self.full_factor {
+            return WHOLE;
+        }
+        let now = u128::from(self.load_factor.unsigned_abs()) * u128::from(WHOLE);
+        let part = now / u128::from(self.full_factor.max(1).unsigned_abs());
+        u64::try_from(part).unwrap_or(WHOLE).clamp(1, WHOLE)
     }
 
     pub(super) fn takes(&self, hope: Hope) -> bool {
@@ -163,9 +185,10 @@ fn pass(method: &dyn LbMethod, members: &mut [Member], ask: &Ask, hope: Hope) ->
         in_set(&mut round, members, set, hope);
         let total = round.total;
         if let Some(best) = round.best {
-            let best = method.draw(members, ask).unwrap_or(best);
-            members[best].change -= total;
-            return Some(best);
+            let drawn = method.draw(members, best, ask);
+            members[best].gave_way = drawn != best && method.needs_traffic();
+            members[drawn].change -= total;
+            return Some(drawn);
         }
         set = members.iter().map(|m| m.lbset).filter(|s| *s > set).min()?;
     }

@@ -189,6 +189,13 @@ impl Scoreboard {
         self.hold(balancer).unwrap()
     }
 
+    /// As if the member had become usable again at that time.
+    pub fn set_recovered_for_tests(&self, row: WorkerRow, at: clock::Mono) {
+        if let Some(slot) = self.slot_of(row) {
+            slot.recovered.store(at.0, Relaxed);
+        }
+    }
+
     /// Sets status bits, as an administrator would.
     pub fn change_status_for_tests(&self, row: WorkerRow, bits: u32) {
         if let Some(slot) = self.slot_of(row) {

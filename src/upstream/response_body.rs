@@ -32,6 +32,7 @@ impl Tally {
     pub fn sent(&self, n: u64) {
         if let (Some((balancing, busy)), true) = (&self.0, n > 0) {
             balancing.add_sent(busy.worker(), n);
+            busy.moved(n);
         }
     }
 
@@ -39,6 +40,7 @@ impl Tally {
     pub fn read(&self, n: u64) {
         if let (Some((balancing, busy)), true) = (&self.0, n > 0) {
             balancing.add_read(busy.worker(), n);
+            busy.moved(n);
         }
     }
 }
