@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::names;
@@ -12,7 +14,7 @@ use crate::clock::{self, Mono};
 use crate::codec::beacon::{Algorithm, Fields, Signer};
 use crate::config::beacon::{self as config, HostPort};
 use crate::log;
-use crate::reactor::{Lane, helper, spawn, timer};
+use crate::reactor::{alone, spawn, timer};
 use crate::shm::{BeaconRow, Scoreboard};
 
 /// A withdrawal is said so often, since datagrams get lost.
@@ -24,6 +26,12 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(30);
 /// See `FIRST_PAUSE`.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
+/// Finds the addresses of a place; may block for long.
+type Resolve = dyn Fn(&HostPort) -> io::Result<Vec<SocketAddr>> + Send + Sync;
+
+/// A look-up on its thread.
+type Lookup = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>>>>;
+
 /// A sender while this child is the holder.
 pub(super) struct Sender {
     settings: config::Sender,
@@ -33,6 +41,7 @@ pub(super) struct Sender {
     targets: Vec<Target>,
     alive: Rc<Cell<bool>>,
     complained: Cell<Mono>,
+    resolve: Arc<Resolve>,
 }
 
 #[derive(Default)]
@@ -50,6 +59,16 @@ impl Sender {
         row: BeaconRow,
         alive: Rc<Cell<bool>>,
     ) -> Rc<Sender> {
+        Sender::start_with(settings, board, row, alive, Arc::new(names::look_up))
+    }
+
+    fn start_with(
+        settings: config::Sender,
+        board: Rc<Scoreboard>,
+        row: BeaconRow,
+        alive: Rc<Cell<bool>>,
+        resolve: Arc<Resolve>,
+    ) -> Rc<Sender> {
         let sender = Rc::new(Sender {
             signer: Signer {
                 key: settings.key.clone(),
@@ -61,6 +80,7 @@ impl Sender {
             row,
             alive,
             complained: Cell::new(Mono(0)),
+            resolve,
         });
         for index in 0..sender.targets.len() {
             spawn(Rc::clone(&sender).keep_open(index));
@@ -129,54 +149,90 @@ impl Sender {
         }
     }
 
-    /// Opens a target's socket, and follows its name to other addresses.
+    /// Opens a target's socket, and follows its name to other addresses. One look-up at a time, on a
+    /// thread of its own: one that hangs delays nothing but this target.
     async fn keep_open(self: Rc<Self>, index: usize) {
         let place = &self.settings.targets[index];
-        let target = &self.targets[index];
+        if let Ok(ip) = place.host.parse::<IpAddr>() {
+            let mut pause = FIRST_PAUSE;
+            while self.alive.get() {
+                match self.found(index, SocketAddr::new(ip, place.port)) {
+                    Ok(()) => return,
+                    Err(e) => timer::sleep(failed(place, &e, &mut pause)).await,
+                }
+            }
+            return;
+        }
         let mut pause = FIRST_PAUSE;
+        let mut running: Option<Lookup> = None;
         while self.alive.get() {
-            let before = target.open.borrow().as_ref().map(|(a, _)| *a);
-            let found = resolve(place, before).await;
-            let wait = match found.and_then(|to| Ok((to, open(to)?))) {
-                Ok((address, socket)) => {
-                    if before != Some(address) {
-                        log::notice("proxy_beacon", &format!("beaconing to {address}"));
-                        *target.open.borrow_mut() = Some((address, socket));
-                        target.fresh.set(true);
-                    }
-                    if place.host.parse::<IpAddr>().is_ok() {
-                        return;
-                    }
+            let lookup = running.get_or_insert_with(|| self.look_up(index));
+            let found = match timer::timeout(names::LOOKUP, lookup.as_mut()).await {
+                Ok(found) => {
+                    running = None;
+                    found
+                }
+                // It goes on; no other is started beside it.
+                Err(_) => Err(names::too_late()),
+            };
+            if !self.alive.get() {
+                return;
+            }
+            let wait = match found.and_then(|list| self.listed(index, &list)) {
+                Ok(()) => {
                     pause = FIRST_PAUSE;
                     AGAIN
                 }
-                Err(e) => {
-                    ::log::error!(target: "proxy_beacon", "cannot announce to {place}: {e}; next try in {} s", pause.as_secs());
-                    let wait = pause;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                    wait
-                }
+                Err(e) => failed(place, &e, &mut pause),
             };
-            timer::sleep(wait).await;
+            let due = clock::now() + wait;
+            // What comes late is used all the same, and a late failure was told of already.
+            if let Some(lookup) = &mut running
+                && let Ok(late) = timer::timeout(wait, lookup.as_mut()).await
+            {
+                running = None;
+                if self.alive.get() && late.and_then(|list| self.listed(index, &list)).is_ok() {
+                    pause = FIRST_PAUSE;
+                }
+            }
+            timer::sleep(due.since(clock::now())).await;
         }
+    }
+
+    fn look_up(&self, index: usize) -> Lookup {
+        let (resolve, place) = (
+            Arc::clone(&self.resolve),
+            self.settings.targets[index].clone(),
+        );
+        Box::pin(alone(move || resolve(&place)))
+    }
+
+    /// Takes over what a name has: the address in use while it is still listed.
+    fn listed(&self, index: usize, list: &[SocketAddr]) -> io::Result<()> {
+        let used = self.targets[index].open.borrow().as_ref().map(|(a, _)| *a);
+        let address = names::choose(used, list).ok_or_else(names::too_late)?;
+        self.found(index, address)
+    }
+
+    fn found(&self, index: usize, address: SocketAddr) -> io::Result<()> {
+        let target = &self.targets[index];
+        let used = target.open.borrow().as_ref().map(|(a, _)| *a);
+        if used != Some(address) {
+            let socket = open(address)?;
+            log::notice("proxy_beacon", &format!("beaconing to {address}"));
+            *target.open.borrow_mut() = Some((address, socket));
+            target.fresh.set(true);
+        }
+        Ok(())
     }
 }
 
-/// The address of a name, looked up beside the loop: the one `used` while it is still listed.
-async fn resolve(place: &HostPort, used: Option<SocketAddr>) -> io::Result<SocketAddr> {
-    if let Ok(ip) = place.host.parse::<IpAddr>() {
-        return Ok(SocketAddr::new(ip, place.port));
-    }
-    let place = place.clone();
-    match timer::timeout(
-        names::LOOKUP,
-        helper(Lane::Backends, move || names::look_up(&place)),
-    )
-    .await
-    {
-        Ok(found) => names::choose(used, &found?).ok_or_else(names::too_late),
-        Err(_) => Err(names::too_late()),
-    }
+/// Tells of it; gives the time until the next try.
+fn failed(place: &HostPort, e: &io::Error, pause: &mut Duration) -> Duration {
+    ::log::error!(target: "proxy_beacon", "cannot announce to {place}: {e}; next try in {} s", pause.as_secs());
+    let wait = *pause;
+    *pause = (wait * 2).min(LONGEST_PAUSE);
+    wait
 }
 
 /// An unbound socket of the address's family.
@@ -199,6 +255,79 @@ pub(super) fn jittered(interval: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::beacon::Key;
+    use crate::config::bare::bare;
+    use crate::ids::{Generation, ServerNo};
+    use crate::reactor::{Lane, helper, task};
+    use crate::shm::test_dir;
+    use std::sync::Mutex;
+    use std::sync::mpsc;
+
+    fn sender_to(to: &[(&str, u16)]) -> config::Sender {
+        config::Sender {
+            server: ServerNo(0),
+            name: "test".into(),
+            targets: to
+                .iter()
+                .map(|(host, port)| HostPort {
+                    host: (*host).into(),
+                    port: *port,
+                })
+                .collect(),
+            advertise: None,
+            interval: Duration::from_millis(100),
+            key: Key::of_secret(b"secret").unwrap(),
+            algorithm: Algorithm::HmacSha256,
+            span: Default::default(),
+        }
+    }
+
+    /// More names that hang than there are helper threads delay neither the other target nor what
+    /// requests need the helper threads for; and each has one thread, however long it hangs.
+    #[test]
+    fn names_that_hang_delay_nothing_else() {
+        let proxy = UdpSocket::bind("127.0.0.1:0").unwrap();
+        proxy.set_nonblocking(true).unwrap();
+        let port = proxy.local_addr().unwrap().port();
+        let mut to: Vec<(&str, u16)> = ["a", "b", "c", "d", "e"].map(|n| (n, 1)).into();
+        to.push(("good", port));
+        let dir = test_dir("sender");
+        let mut settings = bare(&dir);
+        settings.senders.push(sender_to(&to));
+        let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();
+        let rows = board.assign(&settings, Generation(0)).unwrap();
+        let (release, hangs) = mpsc::channel::<()>();
+        let hangs = Mutex::new(hangs);
+        let resolve = move |place: &HostPort| {
+            if place.host != "good" {
+                // The first waits for the end of the test, the others for the first.
+                let _ = hangs.lock().unwrap().recv();
+                return Err(names::too_late());
+            }
+            Ok(vec![SocketAddr::from(([127, 0, 0, 1], place.port))])
+        };
+        let (row, sender) = (rows.sender(0).unwrap(), settings.senders[0].clone());
+        let heard = task::block_on(async move {
+            let alive = Rc::new(Cell::new(true));
+            Sender::start_with(sender, board, row, Rc::clone(&alive), Arc::new(resolve));
+            let mut heard = 0;
+            for _ in 0..2000 {
+                // As a request that looks a name up does.
+                let looked = timer::timeout(names::LOOKUP, helper(Lane::Backends, || ())).await;
+                assert!(looked.is_ok(), "helper threads are left");
+                heard += usize::from(proxy.recv(&mut [0; 2048]).is_ok());
+                if heard == 3 {
+                    break;
+                }
+                timer::sleep(Duration::from_millis(5)).await;
+            }
+            alive.set(false);
+            heard
+        });
+        drop(release);
+        assert_eq!(heard, 3);
+        let _ = std::fs::remove_dir_all(dir);
+    }
 
     #[test]
     fn jitter_never_delays() {

@@ -8,6 +8,7 @@
 //! not the waker it was given, so a task that waits for several things at once polls each of them
 //! whenever it is woken.
 
+mod alone;
 pub mod buffers;
 pub mod driver;
 mod forever;
@@ -18,6 +19,7 @@ pub mod stream;
 pub mod task;
 pub mod timer;
 
+pub use alone::alone;
 pub use buffers::Buf;
 pub use helper::{Lane, helper};
 pub use stream::Stream;
