@@ -97,6 +97,54 @@ fn a_main_file_that_is_not_there_is_named() {
     );
 }
 
+/// Whoever can read a file that a secret stands in is warned of: also where a macro or a variable
+/// carries it from one file to another. A secret in the place of a path is not repeated.
+#[test]
+fn a_secret_in_a_file_for_all_is_told_of() {
+    const SECRET: &str = "hex:00112233445566778899aabbccddeeff";
+    let folder = std::env::temp_dir().join(format!("muster-secrets-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let said = |main: (&str, u32), other: (&str, u32)| {
+        let written = |name: &str, (text, mode): (&str, u32)| {
+            let path = folder.join(name);
+            fs::write(&path, text.replace("@SECRET@", SECRET)).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        written("other.conf", other);
+        let loaded = load(&Invocation {
+            program: "muster".into(),
+            server_root: Some(folder.clone()),
+            file: Some(written("main.conf", main)),
+            ..Invocation::default()
+        });
+        let notes: String = loaded.warnings.iter().map(|n| n.text.as_str()).collect();
+        let text = format!("{notes}{}", loaded.complaint_lines("muster").concat());
+        assert!(!text.contains("00112233"), "{text}");
+        let names = ["main.conf", "other.conf"].map(|name| {
+            let path = folder.join(name);
+            text.contains(&format!("read the secret in {};", path.display()))
+        });
+        (names, text)
+    };
+    let plain = "Include other.conf\nProxyBeaconSecret @SECRET@\n";
+    let open = |main, other| said(main, other).0;
+    assert_eq!(open((plain, 0o644), ("", 0o600)), [true, false]);
+    assert_eq!(open((plain, 0o600), ("", 0o644)), [false, false]);
+    let used = "Include other.conf\nUse M @SECRET@\n";
+    let taken = "<Macro M $x>\nProxyBeaconSecret $x\n</Macro>\n";
+    assert_eq!(open((used, 0o644), (taken, 0o600)), [true, false]);
+    assert_eq!(open((used, 0o600), (taken, 0o644)), [false, true]);
+    assert_eq!(open((used, 0o600), (taken, 0o600)), [false, false]);
+    let used = "Include other.conf\nProxyBeaconSecret ${SECRET}\n";
+    let defined = "Define SECRET @SECRET@\n";
+    assert_eq!(open((used, 0o600), (defined, 0o644)), [false, true]);
+    assert_eq!(open((used, 0o600), (defined, 0o600)), [false, false]);
+    let (_, text) = said(("ProxyBeaconSecretFile @SECRET@\n", 0o600), ("", 0o600));
+    assert!(text.contains("that is a secret, not a path"), "{text}");
+    let _ = fs::remove_dir_all(folder);
+}
+
 /// The README's examples of configuration are taken as they stand.
 #[test]
 fn the_readmes_configurations_have_no_fault() {

@@ -90,6 +90,7 @@ pub fn load(invocation: &Invocation) -> Loaded {
     let Resolved {
         tree,
         defines,
+        defined_in,
         modules,
         files,
         server_root,
@@ -108,6 +109,7 @@ pub fn load(invocation: &Invocation) -> Loaded {
             runtime_dir_is_set: runtime_dir.is_some(),
             runtime_dir: runtime_dir.unwrap_or_else(|| PathBuf::from(RUNTIME_DIR)),
             defines,
+            defined_in,
             modules,
             environment: invocation.environment.clone(),
             check_paths: !invocation.skip_document_root,

@@ -45,6 +45,8 @@ pub struct Facts {
     pub runtime_dir_is_set: bool,
     /// `Define`d and `-D` names with values.
     pub defines: Vec<(String, Option<String>)>,
+    /// Where each of them got its value last: a span's file.
+    pub defined_in: Vec<(String, std::sync::Arc<str>)>,
     /// Modules that count as loaded: identifier without `_module`, and whether static.
     pub modules: Vec<(String, bool)>,
     /// The environment, for PassEnv and `${}`.

@@ -36,6 +36,8 @@ pub struct Resolved {
     pub tree: Vec<Node>,
     /// `Define`d and `-D` names with their values.
     pub defines: Vec<(String, Option<String>)>,
+    /// Where each of them got its value last: a span's file.
+    pub defined_in: Vec<(String, std::sync::Arc<str>)>,
     /// Modules that count as loaded, and whether static.
     pub modules: Vec<(String, bool)>,
     /// Files: how deep, the line of the Include, the path.

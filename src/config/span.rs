@@ -15,6 +15,26 @@ pub struct Span {
     pub line: u32,
 }
 
+impl Span {
+    /// The files that the line was read from: of a macro's line where the macro is defined and where
+    /// it is used.
+    pub fn files(&self) -> Vec<&str> {
+        files_in(&self.file)
+    }
+}
+
+/// As [`Span::files`], of a span's file.
+pub fn files_in(file: &str) -> Vec<&str> {
+    if !file.starts_with("macro '") {
+        return vec![file];
+    }
+    // Descriptions may stand in each other, where the inner one is taken for a file too: no file
+    // has its name.
+    let pieces: Vec<&str> = file.split('"').collect();
+    let named = pieces.windows(2).filter(|p| p[0].ends_with(" of "));
+    named.map(|p| p[1]).collect()
+}
+
 impl Default for Span {
     fn default() -> Span {
         Span {
@@ -27,5 +47,23 @@ impl Default for Span {
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_macros_line_comes_from_two_files() {
+        assert_eq!(files_in("/etc/a b.conf"), ["/etc/a b.conf"]);
+        let used = "macro 'm' (defined on line 4 of \"F\") used on line 9 of \"G\"";
+        assert_eq!(files_in(used), ["F", "G"]);
+        let nested = format!("macro 'n' (defined on line 1 of \"D\") used on line 2 of \"{used}\"");
+        let files = files_in(&nested);
+        assert!(
+            ["D", "F", "G"].iter().all(|f| files.contains(f)),
+            "{files:?}"
+        );
     }
 }

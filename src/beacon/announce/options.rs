@@ -8,7 +8,7 @@ use super::check::Check;
 use super::secret::SecretFile;
 use crate::codec::beacon::{Algorithm, MacPolicy, Origin, Reach};
 use crate::config::beacon::{HostPort, SLICE};
-use crate::config::directive::beacon::host_port;
+use crate::config::directive::beacon::{host_port, is_path};
 use crate::config::directive::value::{Unit, interval, number};
 use crate::config::directive::worker_param;
 use crate::config::settings::WorkerParams;
@@ -39,12 +39,14 @@ Tells proxies of a backend, so that it joins their balancer, and tells them when
   --loadfactor N       the member's load factor, as BalancerMember's, 1 to 100
   --mac siphash        what httpd's own mod_proxy_beacon understands [hmac-sha256]; it knows no
                        withdrawal: --drain as long as its ProxyBeaconTimeout takes its place
-  --drain TIME         from the withdrawal until the command gets its signal [1]
+  --drain TIME         from the withdrawal until the command gets its signal [1]; without a
+                       COMMAND, until this program ends [0]
 A TIME is digits and ms, s, mi or h; without a unit, seconds.
 
 With a COMMAND it is started, announced when the check passes, withdrawn before it is stopped,
 and its exit status is handed on (128 + N when signal N ended it).
-  TERM, INT, QUIT      withdraw; then end, or hand the signal on to the command after --drain
+  TERM, INT, QUIT      withdraw; after --drain end, or hand the signal on to the command; said
+                       twice, at once
   HUP                  read the secret and look names up again; handed on to the command too
   USR1, USR2           handed on to the command";
 
@@ -69,7 +71,7 @@ pub struct Options {
     pub route: Option<String>,
     /// `loadfactor=` × 100.
     pub load_factor: Option<u32>,
-    /// Between withdrawal and stop.
+    /// Between withdrawal and stop, of the command or else of this process.
     pub drain: Duration,
     /// The backend's command, possibly none.
     pub command: Vec<OsString>,
@@ -87,7 +89,7 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
     let mut check = None;
     let mut algorithm = Algorithm::default();
     let mut every = Duration::from_secs(5);
-    let mut drain = Duration::from_secs(1);
+    let mut drain = None;
     let mut params = WorkerParams::default();
     let (mut route, mut load_factor) = (None, None);
     let mut words = words.iter();
@@ -137,6 +139,7 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
                 origin = Some(url);
             }
             "--secret-file" => {
+                is_path(&name, &value)?;
                 let opened = SecretFile::open(Path::new(&value));
                 secret = Some(opened.map_err(|e| format!("{name}: {e}"))?);
             }
@@ -155,8 +158,8 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
                     .ok_or_else(|| wrong("a time of at least 100ms (digits and ms, s, mi or h)"))?;
             }
             "--drain" => {
-                drain = interval(&value, Unit::Seconds)
-                    .ok_or_else(|| wrong("a time (digits and ms, s, mi or h)"))?;
+                let time = interval(&value, Unit::Seconds);
+                drain = Some(time.ok_or_else(|| wrong("a time (digits and ms, s, mi or h)"))?);
             }
             "--route" => {
                 if !value.bytes().all(|b| b.is_ascii_graphic()) {
@@ -183,10 +186,9 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
     if to.is_empty() {
         return Err("--to is missing: the proxy's ProxyBeaconListen address".into());
     }
-    let fallback = if command.is_empty() {
-        Check::None
-    } else {
-        Check::Tcp
+    let (fallback, pause) = match command.is_empty() {
+        true => (Check::None, Duration::ZERO),
+        false => (Check::Tcp, Duration::from_secs(1)),
     };
     Ok(Options {
         to,
@@ -198,7 +200,7 @@ pub fn parse(words: &[OsString]) -> Result<Options, String> {
         interval: every,
         route,
         load_factor,
-        drain,
+        drain: drain.unwrap_or(pause),
         command,
     })
 }
@@ -246,6 +248,10 @@ mod tests {
             ),
             ("--url http://169.254.169.254", "proxies refuse"),
             ("--url http://127.1:80", "proxies refuse"),
+            (
+                "--secret-file hex:00112233445566778899aabbccddeeff",
+                "--secret-file: that is a secret, not a path",
+            ),
             ("--fails 0", "a number from 1"),
             ("--check https://h/", "tcp, none or an http:// URL"),
             ("--loadfactor x", "--loadfactor \"x\""),
@@ -253,6 +259,7 @@ mod tests {
         ] {
             let error = words(text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");
+            assert!(!error.contains("0011"), "{error}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::config::beacon::{Allowed, HostPort, SLICE};
 use crate::config::draft::{BeaconDraft, SecretDraft};
 use crate::config::dump::HIDDEN;
 use crate::config::frame::Build;
-use crate::config::span::COMMAND_LINE;
+use crate::config::span::{COMMAND_LINE, files_in};
 use crate::config::worker_url;
 
 /// Targets of one sender.
@@ -176,22 +176,29 @@ pub fn proxy_beacon_secret(b: &mut Build, args: &Args) -> Result<(), String> {
     if names_a_variable(secret) {
         return Err("ProxyBeaconSecret: the secret has a ${NAME} that is not defined, and whoever sees the configuration could sign with it".into());
     }
+    let mut files: Vec<std::sync::Arc<str>> = vec![b.span.file.clone()];
     // What it was made of is shown by no dump either.
-    for (_, value) in &mut b.facts.defines {
+    for (name, value) in &mut b.facts.defines {
         if let Some(value) = value
             && value.len() >= SHORTEST_PIECE
             && secret.contains(value.as_str())
         {
             *value = HIDDEN.into();
+            let places = b.facts.defined_in.iter().filter(|(n, _)| n == name);
+            files.extend(places.map(|(_, file)| file.clone()));
         }
     }
-    let file = b.span.file.clone();
-    if *file == *COMMAND_LINE {
-        b.warn("ProxyBeaconSecret: everybody on this machine can see the command line (ps), and the secret in it; use ProxyBeaconSecretFile");
-    } else if std::fs::metadata(&*file).is_ok_and(|m| m.mode() & 0o004 != 0) {
-        b.warn(format!(
-            "ProxyBeaconSecret: everybody on this machine can read the secret in {file}; make it readable for its owner only (chmod 600), or use ProxyBeaconSecretFile"
-        ));
+    let mut open: Vec<&str> = files.iter().flat_map(|f| files_in(f)).collect();
+    open.sort_unstable();
+    open.dedup();
+    for file in open {
+        if *file == *COMMAND_LINE {
+            b.warn("ProxyBeaconSecret: everybody on this machine can see the command line (ps), and the secret in it; use ProxyBeaconSecretFile");
+        } else if std::fs::metadata(file).is_ok_and(|m| m.mode() & 0o004 != 0) {
+            b.warn(format!(
+                "ProxyBeaconSecret: everybody on this machine can read the secret in {file}; make it readable for its owner only (chmod 600), or use ProxyBeaconSecretFile"
+            ));
+        }
     }
     add_secret(b, key);
     Ok(())
@@ -211,9 +218,24 @@ fn names_a_variable(text: &str) -> bool {
 /// `ProxyBeaconSecretFile path`
 pub fn proxy_beacon_secret_file(b: &mut Build, args: &Args) -> Result<(), String> {
     let word = one(b, args)?;
+    is_path("ProxyBeaconSecretFile", &word)?;
     let path = b.path(&word);
     let key = secret_file(&path).map_err(|e| format!("ProxyBeaconSecretFile: {e}"))?;
     add_secret(b, key);
+    Ok(())
+}
+
+/// Whoever writes the secret where a file's name belongs is told so, without the secret.
+///
+/// # Errors
+/// That it is one.
+pub fn is_path(option: &str, word: &str) -> Result<(), String> {
+    let digits = word.strip_prefix("hex:").unwrap_or_default();
+    if digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(format!(
+            "{option}: that is a secret, not a path; write it into a file with mode 0600 and name the file here"
+        ));
+    }
     Ok(())
 }
 

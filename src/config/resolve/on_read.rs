@@ -23,7 +23,7 @@ impl Reader<'_> {
             return self.complain(span, name, text);
         }
         let done = match name {
-            "Define" => self.define(&words),
+            "Define" => self.define(&words, &span),
             "UnDefine" => self.undefine(&words[0]),
             "Include" => self.include(&words[0], false, &span),
             "IncludeOptional" => self.include(&words[0], true, &span),
@@ -45,13 +45,17 @@ impl Reader<'_> {
         }
     }
 
-    fn define(&mut self, words: &[String]) -> Result<(), String> {
+    fn define(&mut self, words: &[String], span: &Span) -> Result<(), String> {
         let name = &words[0];
         if name.contains(':') {
             return Err("Variable name must not contain ':'".to_string());
         }
         // An empty value is none.
         let value = words.get(1).filter(|v| !v.is_empty()).cloned();
+        if value.is_some() {
+            self.out.defined_in.retain(|(n, _)| n != name);
+            self.out.defined_in.push((name.clone(), span.file.clone()));
+        }
         match self.out.defines.iter_mut().find(|(n, _)| n == name) {
             // A bare repetition takes no value away.
             Some((_, old)) => *old = value.or(old.take()),
