@@ -435,6 +435,60 @@ fn a_closed_terminal_ends_it_and_its_command() {
     assert!(read(&log).contains("withdrew"));
 }
 
+/// A standard error that nobody reads, and which is full, costs lines and nothing else: the backend
+/// is announced, withdrawn and stopped.
+#[test]
+fn a_full_standard_error_keeps_nothing_up() {
+    let root = Root::new();
+    let proxy = UdpSocket::bind("127.0.0.1:0").unwrap();
+    proxy
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    let (_reader, mut writer) = std::io::pipe().unwrap();
+    let flags = nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK);
+    nix::fcntl::fcntl(&writer, flags).unwrap();
+    while writer.write(&[b'x'; 512]).is_ok() {}
+    let flags = nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::empty());
+    nix::fcntl::fcntl(&writer, flags).unwrap();
+    let to = format!("--to={}", proxy.local_addr().unwrap());
+    let words = [&to, "--check=none", "--drain=0", "--", "sleep", "300"];
+    let mut announcer = Announcer(alone(&root.0, &words).stderr(writer).spawn().unwrap());
+    let mut buffer = [0; 2048];
+    let mut next = || {
+        let n = proxy.recv(&mut buffer).expect("a datagram comes");
+        text(&buffer[..n])
+    };
+    assert!(!next().contains(" state=leaving"));
+    announcer.signal(Signal::SIGTERM);
+    while !next().contains(" state=leaving") {}
+    assert_eq!(announcer.exit_code(), Some(128 + Signal::SIGTERM as i32));
+}
+
+/// Who stops the backend once its announcer has ended can have it wait, so that proxies have taken
+/// the withdrawal in; a second signal is for those in a hurry.
+#[test]
+fn without_a_command_it_waits_as_long_as_it_is_told_to() {
+    let root = Root::new();
+    let log = root.0.join("alone.log");
+    for hurry in [false, true] {
+        let drain = if hurry {
+            "--drain=300"
+        } else {
+            "--drain=500ms"
+        };
+        let mut announcer = Announcer(alone(&root.0, &[drain]).spawn().unwrap());
+        eventually("it announces", || read(&log).contains("announcing"));
+        let began = std::time::Instant::now();
+        announcer.signal(Signal::SIGTERM);
+        eventually("it withdraws", || read(&log).contains("withdrew"));
+        if hurry {
+            announcer.signal(Signal::SIGTERM);
+        }
+        assert_eq!(announcer.exit_code(), Some(0));
+        assert!(hurry || began.elapsed() >= Duration::from_millis(500));
+    }
+}
+
 /// As a container's first process it is given the children of processes that end.
 #[test]
 fn children_that_it_never_started_leave_no_zombies() {

@@ -11,6 +11,10 @@ mod secret;
 mod wire;
 
 use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::sys::stdout;
 
@@ -38,9 +42,24 @@ pub fn main(words: &[OsString]) -> i32 {
     }
 }
 
-/// A line on standard error.
+/// Lines that standard error had no room for since the last one that it took.
+static UNSAID: AtomicU32 = AtomicU32::new(0);
+
+/// A line on standard error, if it takes one now: a pipe that nobody reads, or a terminal that is
+/// held, must not keep a backend from being announced, withdrawn or stopped.
 fn say(text: &str) {
     use std::io::Write;
-    // With standard error closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "muster announce: {text}");
+    let stderr = std::io::stderr();
+    let mut fds = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
+    if matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0)) {
+        UNSAID.fetch_add(1, Relaxed);
+        return;
+    }
+    let unsaid = match UNSAID.swap(0, Relaxed) {
+        0 => String::new(),
+        n => format!("muster announce: {n} line(s) before this one found no room here\n"),
+    };
+    // In one piece, and with standard error closed there is nobody to tell.
+    let line = format!("{unsaid}muster announce: {text}\n");
+    let _ = stderr.lock().write_all(line.as_bytes());
 }

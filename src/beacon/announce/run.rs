@@ -103,11 +103,11 @@ fn announce(wire: &Wire) {
             Err(why) => {
                 failed = failed.saturating_add(1);
                 if failed >= options.fails {
+                    wire.withdraw(false);
                     if reasons.len() < MOST_REASONS && !reasons.contains(&why) {
                         say(&format!("not announcing {}: {why}", options.origin));
                         reasons.push(why);
                     }
-                    wire.withdraw(false);
                 }
                 IMPATIENT.min(options.interval)
             }
@@ -129,7 +129,8 @@ struct Life<'a> {
 impl Life<'_> {
     /// Until a signal ends it, or the command has ended.
     fn follow(&self) -> i32 {
-        // The signal that the command gets once proxies had time to take the withdrawal in.
+        // The signal that the command gets once proxies had time to take the withdrawal in; without
+        // one, the end.
         let mut due: Option<(Instant, Signal)> = None;
         loop {
             if let Some(code) = self.reap() {
@@ -137,6 +138,9 @@ impl Life<'_> {
             }
             wait(self.signals, due.map(|(at, _)| at));
             if let Some((_, signal)) = due.take_if(|(at, _)| *at <= Instant::now()) {
+                if self.command.is_none() {
+                    return 0;
+                }
                 self.hand_on(signal);
             }
             while let Some(received) = self.signals.next() {
@@ -154,7 +158,13 @@ impl Life<'_> {
                 }
                 let told = self.wire.withdraw(true);
                 if self.command.is_none() {
-                    return 0;
+                    // What manages both stops the backend once this process has ended.
+                    let drain = self.wire.options().drain;
+                    if !told || drain.is_zero() {
+                        return 0;
+                    }
+                    due = Some((Instant::now() + drain, received.signal));
+                    continue;
                 }
                 if matches!(received.signal, Signal::SIGINT | Signal::SIGQUIT)
                     && from_terminal(received)

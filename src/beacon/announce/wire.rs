@@ -134,11 +134,11 @@ impl Wire {
         if state.stopped {
             return;
         }
-        if !state.announced {
+        let first = !std::mem::replace(&mut state.announced, true);
+        self.send(&mut state, false);
+        if first {
             say(&format!("announcing {}", self.options.origin));
         }
-        state.announced = true;
-        self.send(&mut state, false);
     }
 
     /// Tells proxies to send nothing more, when they were told of it; says whether they were.
@@ -168,14 +168,15 @@ impl Wire {
     /// backend is there, if it is.
     pub fn reload(&self) {
         let mut state = self.lock();
-        match state.secret.read() {
-            Ok(()) => say(&format!("read {} again", state.secret.shown())),
-            Err(text) => say(&format!("{text}; the secret from before is still used")),
-        }
+        let read = state.secret.read();
         state.asked = state.asked.wrapping_add(1);
         self.changed.notify_all();
         if state.announced && !state.stopped {
             self.send(&mut state, false);
+        }
+        match read {
+            Ok(()) => say(&format!("read {} again", state.secret.shown())),
+            Err(text) => say(&format!("{text}; the secret from before is still used")),
         }
     }
 
@@ -188,12 +189,13 @@ impl Wire {
         !waited.unwrap_or_else(|e| e.into_inner()).0.stopped
     }
 
+    /// To all, and only then what is to be said of it.
     fn send(&self, state: &mut State, leaving: bool) {
-        match state.secret.follow() {
-            None => {}
-            Some(Ok(())) => say(&format!("{} has changed and is used", state.secret.shown())),
-            Some(Err(text)) => say(&format!("{text}; the secret from before is still used")),
-        }
+        let mut news = match state.secret.follow() {
+            None => Vec::new(),
+            Some(Ok(())) => vec![format!("{} has changed and is used", state.secret.shown())],
+            Some(Err(text)) => vec![format!("{text}; the secret from before is still used")],
+        };
         state.signer.key.clone_from(state.secret.key());
         state.last_ts = read_wall().0.max(state.last_ts + 1);
         let bytes = state.signer.datagram(&Fields {
@@ -208,7 +210,10 @@ impl Wire {
         });
         state.seq += 1;
         for (target, place) in state.targets.iter_mut().zip(&self.options.to) {
-            target.send(&bytes, place);
+            news.extend(target.send(&bytes, place));
+        }
+        for text in news {
+            say(&text);
         }
     }
 
@@ -229,7 +234,10 @@ impl Wire {
                     AGAIN
                 }
                 Err(e) => {
-                    state.targets[index].in_trouble(format!("cannot look {} up: {e}", place.host));
+                    let text = format!("cannot look {} up: {e}", place.host);
+                    if let Some(text) = state.targets[index].in_trouble(text) {
+                        say(&text);
+                    }
                     let wait = pause;
                     pause = (pause * 2).min(AGAIN);
                     wait
@@ -262,14 +270,16 @@ impl Target {
         true
     }
 
-    fn send(&mut self, bytes: &[u8], place: &HostPort) {
-        let Some(&address) = self.addresses.first() else {
-            return;
-        };
+    /// Gives what is to be told.
+    fn send(&mut self, bytes: &[u8], place: &HostPort) -> Option<String> {
+        let &address = self.addresses.first()?;
         let mut refused = false;
         if let Some(socket) = &self.socket {
             match socket.send(bytes) {
-                Ok(_) => return self.trouble = None,
+                Ok(_) => {
+                    self.trouble = None;
+                    return None;
+                }
                 // The datagram before this one was; this one was not sent.
                 Err(e) => refused = e.kind() == io::ErrorKind::ConnectionRefused,
             }
@@ -282,9 +292,12 @@ impl Target {
             Ok(())
         });
         match sent {
-            Ok(()) if !refused => self.trouble = None,
+            Ok(()) if !refused => {
+                self.trouble = None;
+                None
+            }
             Ok(()) => {
-                self.in_trouble(format!(
+                let news = self.in_trouble(format!(
                     "nothing listens at {address} ({place}); its ProxyBeaconListen says where the proxy does"
                 ));
                 if self.addresses.len() > 1 {
@@ -292,16 +305,19 @@ impl Target {
                     self.addresses.rotate_left(1);
                     self.socket = None;
                 }
+                news
             }
             Err(e) => self.in_trouble(format!("could not send to {address} ({place}): {e}")),
         }
     }
 
-    fn in_trouble(&mut self, text: String) {
-        if self.trouble.as_ref() != Some(&text) {
-            say(&text);
-            self.trouble = Some(text);
+    /// The text, when it is news.
+    fn in_trouble(&mut self, text: String) -> Option<String> {
+        if self.trouble.as_ref() == Some(&text) {
+            return None;
         }
+        self.trouble = Some(text.clone());
+        Some(text)
     }
 }
 
