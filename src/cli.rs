@@ -168,10 +168,10 @@ fn dumps(line: &CommandLine, settings: &Settings, loaded: &Loaded) -> i32 {
 fn scoreboard(words: &[OsString], invocation: &Invocation) -> i32 {
     let loaded = build::load(invocation);
     let path = match &loaded.settings {
-        Some(s) => s.process.scoreboard_file.clone(),
-        None => PathBuf::from("/run/muster/muster.scoreboard"),
+        Some(s) => Ok(s.process.scoreboard_file.as_path()),
+        None => Err(loaded.complaint_lines(&invocation.program).join("\n")),
     };
-    inspect::main(words, &path)
+    inspect::main(words, path)
 }
 
 fn invocation(line: &CommandLine, program: &str) -> Invocation {

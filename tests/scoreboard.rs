@@ -1,16 +1,18 @@
-//! `muster scoreboard` and the status page, on a running server.
+//! `muster scoreboard` and the status page, on a running server; what `muster beacon` answers.
 
 mod common;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::backend::{Gate, Reply};
 use common::server::binary;
-use common::{Backend, Client, Server, eventually, get};
+use common::wait::within;
+use common::{Backend, Client, Server, eventually, free_port, get};
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::tcgetattr;
@@ -137,6 +139,20 @@ fn other_files_are_named_for_what_they_are() {
     assert!(String::from_utf8_lossy(&out.stderr).contains("needs a terminal"));
 }
 
+/// Where the table is stands in the configuration: what is wrong with that is the answer then.
+#[test]
+fn a_fault_of_the_configuration_is_told_when_no_file_is_named() {
+    let server = Server::prepare("Listen 127.0.0.1:@PORT@\nNonsense\n");
+    let out = server.muster(&["scoreboard"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(said.contains("Invalid command 'Nonsense'"), "{said}");
+    assert!(said.contains("name its file"), "{said}");
+    let path = server.root.join("none");
+    let out = server.muster(&["scoreboard", path.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("no such file"));
+}
+
 #[test]
 fn watching_ends_by_key_and_leaves_the_terminal_as_it_was() {
     let backend = Backend::start("a");
@@ -203,4 +219,93 @@ fn watching_ends_by_key_and_leaves_the_terminal_as_it_was() {
         drop(pty);
         reader.join().unwrap();
     }
+}
+
+/// The tools say what is asked of them, and do nothing that was not.
+#[test]
+fn tools_answer_what_is_asked() {
+    use muster::codec::beacon::{Algorithm, Fields, Key, Origin, Signer};
+    let server = Server::prepare("Listen 127.0.0.1:@PORT@\n");
+    let root = server.root.join("tools");
+    fs::create_dir(&root).unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap_or_default();
+    let run = |words: &[&str]| {
+        let mut command = Command::new(binary());
+        command.arg("beacon").args(words).current_dir(&root);
+        let out = command.stdin(Stdio::null()).output().unwrap();
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    };
+    for words in [["secret", "--help"], ["check", "--help"]] {
+        let (code, out, err) = run(&words);
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        assert!(out.contains("usage: muster beacon check"), "{out}");
+    }
+    assert_eq!(run(&["secret", "--halp"]).0, Some(2));
+    assert_eq!(fs::read_dir(&root).unwrap().count(), 0, "no such file");
+    assert_eq!(run(&["secret", "key"]).0, Some(0));
+    let key = read("key");
+    let (code, _, err) = run(&["check", "--secret-file", key.trim(), "x"]);
+    assert!(
+        code == Some(2) && err.contains("a secret, not a path"),
+        "{err}"
+    );
+    assert!(!err.contains(key.trim()));
+    let (code, _, err) = run(&["check", "--secret-file", "key", "a", "b"]);
+    assert!(code == Some(2) && err.contains("one datagram"), "{err}");
+    let signer = Signer {
+        key: Key::of_secret(key.trim().as_bytes()).unwrap(),
+        algorithm: Algorithm::HmacSha256,
+    };
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let leaving = text(&signer.datagram(&Fields {
+        origin: Origin::parse(b"http://10.0.0.5").as_ref(),
+        ts: since.unwrap().as_micros() as i64,
+        leaving: true,
+        ..Fields::default()
+    }));
+    let (code, out, _) = run(&["check", "--secret-file", "key", &leaving]);
+    assert!(code == Some(0) && out.contains("would get no new"), "{out}");
+    // A configuration with two receivers and without a running instance.
+    let conf = root.join("two.conf");
+    let receiver = |port: u16, secret: &str| {
+        format!("ProxyBeaconListen 127.0.0.1:{port}\nProxyBeaconBalancer c\n{secret}\n")
+    };
+    let lines = format!(
+        "Listen 127.0.0.1:9\nServerName a.test\nScoreBoardFile {}/none\n<Proxy balancer://c>\nProxySet growth=2\n</Proxy>\n{}<VirtualHost *:9>\nServerName b.test\n{}</VirtualHost>\n",
+        root.display(),
+        receiver(7001, "ProxyBeaconSecret another"),
+        receiver(
+            7002,
+            &format!("ProxyBeaconSecretFile {}/key", root.display())
+        ),
+    );
+    fs::write(&conf, lines).unwrap();
+    let judge = |more: &[&str]| {
+        let words = ["-f", conf.to_str().unwrap(), "beacon", "check", &leaving];
+        let words = [&words[..], more].concat();
+        let out = Command::new(binary()).args(words).output().unwrap();
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    };
+    let (code, out, err) = judge(&[]);
+    assert!(code == Some(1) && out.contains("mac mismatch"), "{out}");
+    assert!(err.contains("127.0.0.1:7001 does; --receiver chooses another: 127.0.0.1:7002"));
+    let (code, out, _) = judge(&["--receiver", "127.0.0.1:7002"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("no new requests in balancer://c (no instance is running)"));
+    let (code, _, err) = judge(&["--receiver", "127.0.0.1:1"]);
+    assert!(code == Some(2) && err.contains("7001, 127.0.0.1:7002"));
+    let log = root.join("listens");
+    let place = format!("127.0.0.1:{}", free_port());
+    let mut listens = Command::new(binary())
+        .args(["beacon", "check", "--listen", &place])
+        .args(["--secret-file", root.join("key").to_str().unwrap()])
+        .stderr(fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let said = within(Duration::from_secs(10), || {
+        (!read("listens").is_empty()).then(|| read("listens"))
+    });
+    let _ = (listens.kill(), listens.wait());
+    assert_eq!(said, Some(format!("listening at {place}\n")));
 }

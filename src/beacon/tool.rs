@@ -14,7 +14,7 @@ use crate::codec::beacon::{
     Announcement, Key, LONGEST, MacPolicy, Origin, Reach, Refusal, Verifier,
 };
 use crate::config::beacon::{Allowed, Receiver, admit};
-use crate::config::directive::beacon::{host_port, secret_file};
+use crate::config::directive::beacon::{host_port, is_path, secret_file};
 use crate::config::directive::value::{Unit, interval};
 use crate::config::settings::Settings;
 use crate::shm::{BeaconRole, Snapshot, inspect, status};
@@ -22,8 +22,9 @@ use crate::sys::{stdout, udp};
 
 const USAGE: &str = "usage: muster beacon check [DATAGRAM]           judge it (else standard input) as a receiver would
        muster beacon check --listen HOST:PORT    judge what comes in, until interrupted
-           with --secret-file FILE [--mac hmac-sha256|siphash|any] [--max-skew 30], or the
-           configuration's first receiver, whose leases are then looked at too
+           with --secret-file FILE [--mac hmac-sha256|siphash|any] [--max-skew 30], or as the
+           configuration's first receiver does, or the one at --receiver HOST:PORT (as in its
+           ProxyBeaconListen); its leases are then looked at too
        muster beacon secret FILE                 make a file with a random secret, mode 0600";
 
 /// Runs it with the words behind `beacon`. `load` reads the configuration, where it is needed.
@@ -33,12 +34,16 @@ pub fn main(words: &[OsString], load: impl FnOnce() -> Result<Settings, Vec<Stri
         .iter()
         .map(|w| w.to_string_lossy().into_owned())
         .collect();
+    let asks = |w: &String| w == "--help" || w == "-h";
     let result = match texts.split_first() {
+        Some(_) if texts.iter().any(asks) => Ok(stdout::print(&format!("{USAGE}\n"))),
         Some((verb, rest)) if verb == "check" => check(rest, load),
-        Some((verb, [file])) if verb == "secret" => secret(Path::new(file)),
-        Some((verb, [])) if verb == "--help" || verb == "-h" => {
-            Ok(stdout::print(&format!("{USAGE}\n")))
-        }
+        Some((verb, [file])) if verb == "secret" => match file.starts_with('-') {
+            true => Err(format!(
+                "{file} is no option of it; a file of that name is ./{file}\n{USAGE}"
+            )),
+            false => secret(Path::new(file)),
+        },
         _ => Err(USAGE.to_owned()),
     };
     match result {
@@ -95,13 +100,16 @@ fn check(
     let mut policy = None;
     let mut max_skew = None;
     let mut listen = None;
-    let mut datagram = None;
+    let mut datagram: Option<String> = None;
+    let mut at = None;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {
             "--secret-file" => {
-                keys.push(secret_file(Path::new(value()?)).map_err(|e| format!("{word}: {e}"))?);
+                let value = value()?;
+                is_path(word, value)?;
+                keys.push(secret_file(Path::new(value)).map_err(|e| format!("{word}: {e}"))?);
             }
             "--mac" => {
                 let name = value()?;
@@ -116,20 +124,61 @@ fn check(
                     Some(time.ok_or_else(|| format!("--max-skew needs a time, not \"{text}\""))?);
             }
             "--listen" => listen = Some(host_port(value()?)?),
-            other if other.starts_with("--") => return Err(USAGE.to_owned()),
-            other => datagram = Some(other.to_owned()),
+            "--receiver" => at = Some(value()?.to_ascii_lowercase()),
+            other if other.starts_with("--") => {
+                return Err(format!("{other} is no option of it\n{USAGE}"));
+            }
+            other => {
+                if datagram.replace(other.to_owned()).is_some() {
+                    return Err(
+                        "one datagram at a time, as one word (put quotes around it)".to_owned()
+                    );
+                }
+            }
         }
+    }
+    if listen.is_some() && datagram.is_some() {
+        return Err(
+            "--listen judges what comes in, so a datagram beside it is too much".to_owned(),
+        );
+    }
+    if at.is_some() && !keys.is_empty() {
+        return Err("--receiver names one of the configuration's, whose secret is used; leave --secret-file or it out".to_owned());
     }
     let (mut receiver, mut table) = (None, None);
     if keys.is_empty() {
         let settings = load().map_err(|lines| lines.join("\n"))?;
-        receiver = settings.receivers.first().cloned();
-        let r = receiver.as_ref().ok_or(
-            "the configuration has no ProxyBeaconListen; name the secret with --secret-file",
-        )?;
+        let all = &settings.receivers;
+        if all.is_empty() {
+            return Err(
+                "the configuration has no ProxyBeaconListen; name the secret with --secret-file"
+                    .to_owned(),
+            );
+        }
+        let known = || all.iter().map(|r| r.place.to_string());
+        let r = match &at {
+            None => &all[0],
+            Some(text) => all
+                .iter()
+                .find(|r| r.place.to_string() == *text)
+                .ok_or_else(|| {
+                    format!(
+                        "no receiver of the configuration is at {text}; there is {}",
+                        known().collect::<Vec<_>>().join(", ")
+                    )
+                })?,
+        };
+        if all.len() > 1 && at.is_none() {
+            stdout::complain(&format!(
+                "judged as the receiver at {} does; --receiver chooses another: {}",
+                r.place,
+                known().skip(1).collect::<Vec<_>>().join(", ")
+            ));
+        }
         keys.clone_from(&r.keys);
         policy = policy.or(Some(r.policy));
         max_skew = max_skew.or(Some(r.max_skew));
+        receiver = Some(r.clone());
         // Without a running instance the datagram itself is judged all the same.
         table = inspect::read(&settings.process.scoreboard_file).ok();
     }
@@ -177,6 +226,8 @@ fn follow(judge: &Judge, host: &str, port: u16) -> Result<i32, String> {
     };
     let socket = UdpSocket::from(udp::bind(host, port).map_err(fail)?);
     socket.set_nonblocking(false).map_err(fail)?;
+    let here = socket.local_addr().map_err(fail)?;
+    stdout::complain(&format!("listening at {here}"));
     let mut buffer = vec![0; LONGEST + 64];
     loop {
         let (n, from) = socket.recv_from(&mut buffer).map_err(fail)?;
@@ -226,19 +277,27 @@ impl Judge {
     fn outcome(&self, origin: &Origin, a: &Announcement<'_>) -> Result<String, (Refusal, String)> {
         let url = origin.as_str();
         let Some(r) = &self.receiver else {
-            return Ok(format!("{url} would join or renew its lease"));
+            return Ok(match a.leaving {
+                true => format!("{url} leaves, so it would get no new requests"),
+                false => format!("{url} would join or renew its lease"),
+            });
         };
         let Some(name) = r.balancer.as_ref().map(|b| b.name.as_str()) else {
             return Ok(format!(
                 "{url} would be logged only, since there is no ProxyBeaconBalancer"
             ));
         };
-        let mut beacons = self.table.iter().flat_map(|t| &t.beacons);
-        let known = beacons.find(|b| b.role == BeaconRole::Receiver && b.balancer == name);
+        let beacons = self.table.iter().flat_map(|t| &t.beacons);
+        let place = r.place.to_string();
+        let known = beacons
+            .filter(|b| b.role == BeaconRole::Receiver && b.balancer == name)
+            .max_by_key(|b| b.address == place);
         let Some(known) = known else {
-            return Ok(format!(
-                "{url} would join {name} or renew its lease (no instance is running)"
-            ));
+            let what = match a.leaving {
+                true => format!("{url} leaves, so it would get no new requests in {name}"),
+                false => format!("{url} would join {name} or renew its lease"),
+            };
+            return Ok(format!("{what} (no instance is running)"));
         };
         if let Some(lease) = known.leases.iter().find(|l| l.url == url) {
             if a.ts <= lease.last_ts {

@@ -18,8 +18,8 @@ use super::snapshot::Snapshot;
 use crate::sys::stdout;
 
 /// The command `muster scoreboard [--json | --watch] [FILE]`; `default` is the configured
-/// ScoreBoardFile. Gives the exit code: 0, 1 when the file cannot be shown, 2 for wrong words.
-pub fn main(args: &[OsString], default: &Path) -> i32 {
+/// ScoreBoardFile, or what is wrong with the configuration. Gives the exit code: 0, 1 when the file cannot be shown, 2 for wrong words.
+pub fn main(args: &[OsString], default: Result<&Path, String>) -> i32 {
     let mut json = false;
     let mut watching = false;
     let mut file: Option<PathBuf> = None;
@@ -51,7 +51,16 @@ pub fn main(args: &[OsString], default: &Path) -> i32 {
         stdout::complain("muster scoreboard: --json or --watch, not both");
         return 2;
     }
-    let path = file.unwrap_or_else(|| default.to_owned());
+    let path = match (file, default) {
+        (Some(file), _) => file,
+        (None, Ok(default)) => default.to_owned(),
+        (None, Err(faults)) => {
+            stdout::complain(&format!(
+                "{faults}\nmuster scoreboard: where the table is stands in a configuration that cannot be used; name its file"
+            ));
+            return 1;
+        }
+    };
     if watching {
         return watch::watch(&path);
     }
