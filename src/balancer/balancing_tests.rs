@@ -442,7 +442,10 @@ fn members_added_at_run_time_outlive_a_reload() {
     let less = with(0, &b);
     let rows = larger.assign(&less, Generation(3)).unwrap();
     larger.set_generation(Generation(3), 4);
-    assert_eq!(rows.dropped(), ["balancer://c: http://c"]);
+    let gone =
+        "balancer://c: http://c, which was added at run time, is gone: growth= is smaller now";
+    assert_eq!(rows.dropped(), [gone]);
+    assert_eq!(rows.overruled().len(), 1, "{:?}", rows.overruled());
     assert_eq!(names(&larger), ["http://aInit Ok ", "http://bInit Ok "]);
     let _ = std::fs::remove_dir_all(dir);
 }

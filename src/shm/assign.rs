@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::error::ShmError;
 use super::health;
+use super::overruled;
 use super::record::{BalancerSlot, BeaconSlot, KEPT, ROLE_RECEIVER, ROLE_SENDER, WorkerSlot};
 use super::rows;
 use super::snapshot::ChildState;
@@ -44,6 +45,7 @@ pub struct Assignment {
     beacons: Vec<BeaconRow>,
     receivers: usize,
     dropped: Vec<String>,
+    overruled: Vec<String>,
 }
 
 impl Assignment {
@@ -77,10 +79,14 @@ impl Assignment {
         self.beacons.get(self.receivers..)?.get(index).copied()
     }
 
-    /// Members that were added at run time and are gone, since `growth` became smaller, as
-    /// `balancer: member`. For the log.
+    /// Which members that were added at run time are gone, and why. For the log.
     pub fn dropped(&self) -> &[String] {
         &self.dropped
+    }
+
+    /// What was changed by hand and follows the configuration now. For the log.
+    pub fn overruled(&self) -> &[String] {
+        &self.overruled
     }
 }
 
@@ -116,12 +122,18 @@ pub(super) fn assign(
         }),
         wanted_beacons(settings, &servers),
     )?;
+    let mut told = Vec::new();
     let rows: Vec<u16> = balancers.iter().map(|p| p.row as u16).collect();
     for (b, p) in settings.balancers.iter().zip(&balancers) {
         if let Some(slot) = table.balancer(p.row) {
             let server = key(&servers, b.server);
+            let before = overruled::of_balancer(slot);
             if rows::write_balancer(slot, b, &server, generation, p.kept) {
                 traffic::begins(table, p.row);
+            }
+            if p.kept {
+                let all = overruled::between(&before, &overruled::of_balancer(slot));
+                told.extend(all.iter().map(|what| overruled::line(&b.name, "", what)));
             }
         }
     }
@@ -134,6 +146,8 @@ pub(super) fn assign(
             rows::clear_worker(table, p.row, slot);
         }
         let balancer = w.balancer.and_then(|b| rows.get(b.index()).copied());
+        let added = slot.grown.load(Relaxed) != 0;
+        let named = p.kept && !added && slot.last_generation.load(Relaxed) >= live.newest;
         let order = w
             .balancer
             .and_then(|b| settings.balancers.get(b.index()))
@@ -145,16 +159,26 @@ pub(super) fn assign(
             order: order as u32,
             generation,
             kept: p.kept,
+            named,
         };
+        let Some(h) = table.health(p.row) else {
+            continue;
+        };
+        let name = w.balancer.and_then(|b| settings.balancers.get(b.index()));
+        let name = name.map_or("", |b| &b.name);
+        let before = overruled::of_member(slot, h);
         // The checks first: what they found out stays only where they go on.
-        let checked = table.health(p.row).is_some_and(|h| {
-            health::configure(slot, h, &w.params.health, p.kept);
-            health::is_checked(h)
-        });
-        if rows::write_worker(slot, w, &place, checked)
+        health::configure(slot, h, &w.params.health, named);
+        if rows::write_worker(slot, w, &place, health::is_checked(h))
             && let Some(row) = balancer
         {
             new_factors.insert(usize::from(row));
+        }
+        if p.kept && added {
+            told.push(overruled::named_now(name, &w.name));
+        } else if named && !name.is_empty() {
+            let all = overruled::between(&before, &overruled::of_member(slot, h));
+            told.extend(all.iter().map(|what| overruled::line(name, &w.name, what)));
         }
     }
     for (b, grown) in settings.balancers.iter().zip(&placed.grown) {
@@ -171,6 +195,7 @@ pub(super) fn assign(
                 order: (b.members.len() + i) as u32,
                 generation,
                 kept: p.kept,
+                named: p.kept,
             };
             rows::keep_worker(slot, &place);
         }
@@ -198,6 +223,7 @@ pub(super) fn assign(
         beacons: numbers(&beacons).into_iter().map(BeaconRow).collect(),
         receivers: settings.receivers.len(),
         dropped: placed.dropped,
+        overruled: told,
     })
 }
 
@@ -272,7 +298,11 @@ fn place_workers(
         let growth = usize::from(b.params.growth);
         for (kept, _, row) in pool.iter().skip(growth) {
             if let (false, Some(w)) = (kept, table.worker(*row)) {
-                dropped.push(format!("{}: {}", b.name, w.name.string()));
+                dropped.push(format!(
+                    "{}: {}, which was added at run time, is gone: growth= is smaller now",
+                    b.name,
+                    w.name.string()
+                ));
             }
         }
         let had = pool.into_iter().take(growth);
@@ -283,6 +313,20 @@ fn place_workers(
             rows.push(take());
         }
         grown.push(rows);
+    }
+    // Members of balancers that the newest configuration had and this one has not: not those that
+    // are only there for the last requests of an older one.
+    let mut orphans: Vec<_> = pools.into_iter().collect();
+    orphans.sort_unstable();
+    for ((server, balancer), pool) in orphans {
+        let used = pool.iter().filter(|(kept, ..)| !kept);
+        let members = used.filter_map(|(_, _, row)| table.worker(*row));
+        for w in members.filter(|w| w.last_generation.load(Relaxed) >= live.newest) {
+            dropped.push(format!(
+                "{balancer}: {}, which was added at run time, is gone: there is no such balancer in the server \"{server}\" any more (a server with another name or address is another one)",
+                w.name.string()
+            ));
+        }
     }
     let all = |list: Vec<Option<Placed>>| list.into_iter().collect::<Option<Vec<_>>>();
     let full = || ShmError::Full {

@@ -221,6 +221,28 @@ pub(super) fn is_checked(h: &HealthSlot) -> bool {
     h.method.load(Relaxed) != HealthMethod::None as u32
 }
 
+/// For `overruled`.
+pub(super) fn fields(h: &HealthSlot) -> [(&'static str, u64, u64); 6] {
+    let p = as_params(h);
+    let number = |n: &AtomicU32| u64::from(n.load(Relaxed));
+    [
+        ("hcmethod", p.method as u64, number(&h.conf_method)),
+        ("hcpasses", p.passes.into(), number(&h.conf_passes)),
+        ("hcfails", p.fails.into(), number(&h.conf_fails)),
+        (
+            "hcinterval",
+            millis(p.interval),
+            h.conf_interval_ms.load(Relaxed),
+        ),
+        ("hcuri", digest(&p.uri), h.conf_uri.load(Relaxed)),
+        (
+            "hcexpr",
+            digest(&p.expression),
+            h.conf_expression.load(Relaxed),
+        ),
+    ]
+}
+
 /// From an older table.
 pub(super) fn copy(a: &HealthSlot, b: &HealthSlot) {
     set(b, &as_params(a));
@@ -347,14 +369,22 @@ fn digest(text: &str) -> u64 {
 }
 
 /// From a saved record: each parameter unless its configuration has changed since. `added`: the
-/// member has no configuration.
+/// member has no configuration. `told` hears the names of the others.
 pub(super) fn restore<'a>(
     h: &HealthSlot,
     added: bool,
     number: impl Fn(&str) -> Option<u64>,
     text: impl Fn(&str) -> Option<&'a str>,
+    mut told: impl FnMut(&str),
 ) {
-    let same = |key: &str, now: u64| added || number(key) == Some(now);
+    let mut same = |key: &str, now: u64| {
+        let saved = number(key);
+        let same = added || saved == Some(now);
+        if !same && saved.is_some() {
+            told(key.trim_start_matches("conf_"));
+        }
+        same
+    };
     let short = |key: &str| number(key).and_then(|n| u32::try_from(n).ok());
     let mut p = as_params(h);
     if same("conf_hcmethod", h.conf_method.load(Relaxed).into())

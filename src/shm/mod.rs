@@ -23,6 +23,7 @@ mod manage;
 pub mod marks;
 mod members;
 mod mutex;
+mod overruled;
 mod record;
 mod rows;
 pub mod saved;

@@ -139,6 +139,10 @@ pub(super) struct Place<'a> {
     pub generation: Generation,
     /// The row was the same worker's before.
     pub kept: bool,
+    /// And the configuration before this one spoke of it: what was changed by hand since stays. Not
+    /// so for a member that was added at run time, nor for one whose row only waited for the last
+    /// requests of an older configuration.
+    pub named: bool,
 }
 
 /// The row of a worker. `checked`: its health is checked, by the configuration's word or by hand.
@@ -157,7 +161,7 @@ pub(super) fn write_worker(
         0
     };
     let configured = p.status | plain | status::INIT;
-    if !place.kept || slot.conf_status.load(Relaxed) != configured {
+    if !place.named || slot.conf_status.load(Relaxed) != configured {
         // What was found out outlives a change of the flags.
         let mut kept = status::ERROR | status::PROBATION;
         if checked {
@@ -170,7 +174,7 @@ pub(super) fn write_worker(
     }
     // Compare with what was configured before: what was changed by hand stays otherwise.
     let number = |new: u32, conf: &AtomicU32, value: &AtomicU32| {
-        if !place.kept || conf.load(Relaxed) != new {
+        if !place.named || conf.load(Relaxed) != new {
             conf.store(new, Relaxed);
             value.store(new, Relaxed);
         }
@@ -179,7 +183,7 @@ pub(super) fn write_worker(
     number(p.load_factor, &slot.conf_load_factor, &slot.load_factor);
     number(u32::from(p.lbset), &slot.conf_lbset, &slot.lbset);
     let retry = millis(p.retry);
-    if !place.kept || slot.conf_retry_ms.load(Relaxed) != retry {
+    if !place.named || slot.conf_retry_ms.load(Relaxed) != retry {
         slot.conf_retry_ms.store(retry, Relaxed);
         slot.retry_ms.store(retry, Relaxed);
     }
@@ -191,7 +195,7 @@ pub(super) fn write_worker(
             (&p.route, &slot.conf_route, &slot.route),
             (&p.redirect, &slot.conf_redirect, &slot.redirect),
         ] {
-            if !place.kept || !conf.is(new.as_bytes()) {
+            if !place.named || !conf.is(new.as_bytes()) {
                 conf.set(new.as_bytes());
                 value.set(new.as_bytes());
             }

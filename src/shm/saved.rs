@@ -20,6 +20,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use super::assign::Assignment;
 use super::grown::NewMember;
 use super::health;
+use super::overruled;
 use super::record::{
     BalancerSlot, FLAG_MAX_ATTEMPTS, FLAG_NO_FAILOVER, HealthSlot, USED, WorkerSlot,
 };
@@ -27,6 +28,7 @@ use super::rows::digest;
 use super::scoreboard::Scoreboard;
 use super::status;
 use crate::clock;
+use crate::config::directive::balancer_param;
 use crate::config::settings::{Balancer, Settings};
 use crate::config::worker_url::WorkerUrl;
 
@@ -189,6 +191,7 @@ impl Scoreboard {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return told,
             Err(e) => return vec![(true, format!("{}: {e}", path.display()))],
         };
+        let mut known = Vec::new();
         for b in balancers(settings) {
             let Some(row) = rows.balancer(b.no) else {
                 continue;
@@ -198,6 +201,7 @@ impl Scoreboard {
             };
             let server = slot.seq.read(|| slot.server.string());
             let own = |r: &&Record, kind: &str| r.kind == kind && r.get("server") == server;
+            known.push((server.clone(), b.name.clone()));
             let found = records
                 .iter()
                 .find(|r| own(r, "balancer") && r.get("name") == b.name);
@@ -246,6 +250,18 @@ impl Scoreboard {
                 }
             }
             self.changed(row);
+        }
+        for r in records.iter().filter(|r| r.kind == "member") {
+            let place = (r.get("server").to_owned(), r.get("balancer").to_owned());
+            if r.number("grown") == Some(1) && !known.contains(&place) {
+                let text = format!(
+                    "{}: {}, which was added at run time, is gone: there is no such balancer with BalancerPersist On in the server \"{}\" any more (a server with another name or address is another one)",
+                    place.1,
+                    r.get("name"),
+                    place.0
+                );
+                told.push((true, text));
+            }
         }
         told
     }
@@ -313,10 +329,7 @@ fn restore_balancer(s: &BalancerSlot, r: &Record, name: &str, told: &mut Vec<(bo
     let mut same = |what: &str, key: &str, now: u64| {
         let same = r.number(key) == Some(now);
         if !same && r.number(key).is_some() {
-            told.push((
-                false,
-                format!("{name}: {what} follows the configuration, which was changed"),
-            ));
+            told.push((false, overruled::line(name, "", what)));
         }
         same
     };
@@ -325,12 +338,17 @@ fn restore_balancer(s: &BalancerSlot, r: &Record, name: &str, told: &mut Vec<(bo
     let sticky = same("stickysession", "conf_sticky", s.conf_sticky.load(Relaxed));
     let nonce = same("nonce", "conf_nonce", s.conf_nonce.load(Relaxed));
     let fits = |key: &str, most: usize| r.get(key).len() <= most;
+    // A right checksum says that the record is whole, not that muster wrote it.
+    let known_method = balancer_param::method(r.get("lbmethod")).ok();
+    let names = [r.get("cookie"), r.get("param")];
+    let good_names = names.iter().all(|n| n.is_empty())
+        || names.iter().all(|n| balancer_param::is_sticky_name(n))
+        || digest(&names) == s.conf_sticky.load(Relaxed);
     s.seq.write(|| {
-        if method && fits("lbmethod", BalancerSlot::MAX_METHOD) && !r.get("lbmethod").is_empty() {
-            s.lbmethod.set(r.get("lbmethod").as_bytes());
+        if method && let Some(name) = &known_method {
+            s.lbmethod.set(name.as_bytes());
         }
-        let most = BalancerSlot::MAX_STICKY;
-        if sticky && fits("cookie", most) && fits("param", most) {
+        if sticky && good_names {
             s.cookie.set(r.get("cookie").as_bytes());
             s.param.set(r.get("param").as_bytes());
         }
@@ -350,6 +368,8 @@ fn restore_balancer(s: &BalancerSlot, r: &Record, name: &str, told: &mut Vec<(bo
             FLAG_NO_FAILOVER,
             r.number("nofailover") == Some(1),
         );
+    } else {
+        same("nofailover", "conf_flags", conf_flags.into());
     }
     let attempts = s.conf_max_attempts.load(Relaxed).into();
     if before & FLAG_MAX_ATTEMPTS == 0 && same("maxattempts", "conf_attempts", attempts) {
@@ -360,6 +380,8 @@ fn restore_balancer(s: &BalancerSlot, r: &Record, name: &str, told: &mut Vec<(bo
         );
         let n = r.number("attempts").and_then(|n| u32::try_from(n).ok());
         s.max_attempts.store(n.unwrap_or(0), Relaxed);
+    } else if before & FLAG_MAX_ATTEMPTS != 0 {
+        same("maxattempts", "conf_flags", conf_flags.into());
     }
 }
 
@@ -444,20 +466,24 @@ fn health_longs(h: &HealthSlot) -> [(&'static str, &AtomicU64); 4] {
 }
 
 fn restore_member(w: &WorkerSlot, h: &HealthSlot, r: &Record, told: &mut Vec<(bool, String)>) {
-    // A member added at run time has no configuration to follow, unless the new one names it.
+    // A member added at run time has no configuration to follow, unless the new one names it: then
+    // all of it counts.
     let added = w.grown.load(Relaxed) != 0;
+    let named_now = !added && r.number("grown") == Some(1);
+    if named_now {
+        let text = overruled::named_now(r.get("balancer"), r.get("name"));
+        told.push((false, text));
+    }
     let mut same = |what: &str, key: &str, now: u64| {
         let saved = r.number(key);
         if added || saved == Some(now) {
             return true;
         }
-        if saved.is_some() && r.number("grown") != Some(1) {
-            let text = format!(
-                "{}: {what} of {} follows the configuration, which was changed",
-                r.get("balancer"),
-                r.get("name")
-            );
-            told.push((false, text));
+        if saved.is_some() && !named_now {
+            told.push((
+                false,
+                overruled::line(r.get("balancer"), r.get("name"), what),
+            ));
         }
         false
     };
@@ -480,18 +506,21 @@ fn restore_member(w: &WorkerSlot, h: &HealthSlot, r: &Record, told: &mut Vec<(bo
     {
         w.status.store((bits & KEPT) | status::INIT, Release);
     }
-    w.seq.write(|| {
-        for (key, conf_key, conf, value) in [
-            ("route", "conf_route", &w.conf_route, &w.route),
-            ("redirect", "conf_redirect", &w.conf_redirect, &w.redirect),
-        ] {
-            let text = r.get(key);
-            if (added || conf.is(r.get(conf_key).as_bytes())) && text.len() <= WorkerSlot::MAX_ROUTE
-            {
-                value.set(text.as_bytes());
-            }
+    for (key, conf_key, conf, value) in [
+        ("route", "conf_route", &w.conf_route, &w.route),
+        ("redirect", "conf_redirect", &w.conf_redirect, &w.redirect),
+    ] {
+        let text = r.get(key);
+        let same = added || !named_now && conf.is(r.get(conf_key).as_bytes());
+        if same && text.len() <= WorkerSlot::MAX_ROUTE {
+            w.seq.write(|| value.set(text.as_bytes()));
+        } else if !same && !named_now {
+            told.push((
+                false,
+                overruled::line(r.get("balancer"), r.get("name"), key),
+            ));
         }
-    });
+    }
     let counter = |key: &str| r.number(key).unwrap_or(0);
     w.elected.store(counter("elected"), Relaxed);
     w.seen_elected.store(counter("elected"), Relaxed);
@@ -507,8 +536,14 @@ fn restore_member(w: &WorkerSlot, h: &HealthSlot, r: &Record, told: &mut Vec<(bo
     health::restore(
         h,
         added,
-        |key| r.number(key),
+        |key| r.number(key).filter(|_| !named_now),
         |key| r.fields.get(key).map(String::as_str),
+        |what| {
+            told.push((
+                false,
+                overruled::line(r.get("balancer"), r.get("name"), what),
+            ))
+        },
     );
     // Failed by checks that the configuration has no more: nobody would ever find it well again.
     let was_checked = r.number("hcmethod").is_some_and(|method| method != 0);
@@ -605,6 +640,10 @@ fn record(line: &str) -> Option<Record> {
     for word in words {
         let (name, value) = word.split_once('=')?;
         let value = percent_decode_str(value).decode_utf8().ok()?;
+        if value.chars().any(char::is_control) {
+            // They would reach response fields.
+            return None;
+        }
         fields.insert(name.to_owned(), value.into_owned());
     }
     Some(Record { kind, fields })

@@ -30,11 +30,11 @@ pub fn say_all(estate: &Estate, before: Option<&Estate>) {
             ::log::log!(target: target, level, "{text}");
         }
     }
-    for member in estate.assignment.dropped() {
-        ::log::warn!(
-            target: "proxy_balancer",
-            "{member}, which was added at run time, is gone: growth= is smaller now"
-        );
+    for text in estate.assignment.dropped() {
+        ::log::warn!(target: "proxy_balancer", "{text}");
+    }
+    for text in estate.assignment.overruled() {
+        ::log::info!(target: "proxy_balancer", "{text}");
     }
     let same = before.is_some_and(|b| {
         b.children == estate.children

@@ -286,3 +286,105 @@ fn what_is_kept_is_never_older_than_the_last_change() {
     }
     assert_eq!(s.server.count_log("was kept before is not taken over"), 2);
 }
+
+/// A member that the configuration names no more is gone with what was changed of it, over a
+/// graceful restart and over a stop with BalancerPersist; named again it is a new one. The other's
+/// changes stay.
+#[test]
+fn a_removed_member_leaves_nothing_behind() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let both = format!("BalancerPersist On\n{}", conf(a.port, b.port, ""));
+    let one = both.replacen(
+        &format!("BalancerMember http://127.0.0.1:{}\nProxySet", b.port),
+        "ProxySet",
+        1,
+    );
+    assert_ne!(one, both);
+    let server = Server::start(&both);
+    let mut s = Site { server, a, b };
+    // Its child is still there, and the row that it uses, when the member is named again.
+    let mut admin = Kept::open(&s);
+    let url = s.member(1).name;
+    for stop in [false, true] {
+        let next = |s: &mut Site, text: &str| {
+            s.server.configure(text);
+            if stop {
+                s.server.signal(nix::sys::signal::Signal::SIGTERM);
+                s.server.wait_exit();
+                s.launch_again();
+            } else {
+                s.server.graceful();
+            }
+        };
+        s.edit("w_lf=5&w_wr=kept");
+        let changes = "w_lf=7&w_wr=hand&w_status_D=1&w_hm=TCP&w_hi=60s";
+        s.post(&format!("b=a&w={url}&nonce={}&{changes}", s.nonce("a")));
+        assert_eq!(
+            (s.member(1).load_factor, s.member(1).route.as_str()),
+            (700, "hand")
+        );
+        next(&mut s, &one);
+        assert_eq!(s.balancer().members.len(), 1, "stop: {stop}");
+        assert_eq!(s.names(4), "aaaa");
+        next(&mut s, &both);
+        let m = s.member(1);
+        let seen = (m.load_factor, m.route.as_str(), m.status & status::DISABLED);
+        assert_eq!(seen, (100, "", 0), "stop: {stop}");
+        assert!(
+            m.health
+                .is_none_or(|h| h.state.method == Default::default())
+        );
+        assert!(s.names(8).contains('b'));
+        let m = s.member(0);
+        assert_eq!(
+            (m.load_factor, m.route.as_str()),
+            (500, "kept"),
+            "stop: {stop}"
+        );
+        if !stop {
+            assert_eq!(admin.0.get("/bm").unwrap().status, 200);
+        }
+    }
+}
+
+/// A virtual host with another name is another server: what its balancers had is not taken over,
+/// and that is said.
+#[test]
+fn a_renamed_virtual_host_drops_its_members_with_a_warning() {
+    let (a, b) = (Backend::start("a"), Backend::start("b"));
+    let text = format!(
+        "LogLevel info\n{}<VirtualHost *:*>\nServerName old.test\nBalancerPersist On\n         <Proxy balancer://v>\nBalancerMember http://127.0.0.1:{}\nProxySet growth=1 nonce=known\n</Proxy>\n         <Location /bm>\nSetHandler balancer-manager\n</Location>\nProxyPass /bm !\nProxyPass / balancer://v/\n         </VirtualHost>\n",
+        conf(a.port, b.port, ""),
+        a.port
+    );
+    let server = Server::start(&text);
+    let mut s = Site { server, a, b };
+    let add = |s: &Site, host: &str| {
+        let body = "b=v&nonce=known&b_nwrkr=http://127.0.0.1:1&b_wyes=1";
+        let mut c = Client::connect(s.server.port);
+        let page = format!("Referer: http://{host}/bm\r\n{FORM}");
+        let length = body.len();
+        c.send(format!(
+            "POST /bm HTTP/1.1\r\nHost: {host}\r\n{page}Content-Length: {length}\r\n\r\n{body}"
+        ))
+        .unwrap();
+        let answer = c.response("POST").unwrap();
+        assert!(
+            answer.text().contains("is a member now"),
+            "{}",
+            answer.text()
+        );
+    };
+    let gone =
+        "balancer://v: http://127.0.0.1:1, which was added at run time, is gone: there is no";
+    add(&s, "old.test");
+    s.server.configure(&text.replace("old.test", "new.test"));
+    s.server.graceful();
+    assert_eq!(s.server.count_log(gone), 1);
+    add(&s, "new.test");
+    s.server.configure(&text);
+    s.server.signal(nix::sys::signal::Signal::SIGTERM);
+    s.server.wait_exit();
+    s.launch_again();
+    assert_eq!(s.server.count_log(gone), 2);
+}

@@ -140,13 +140,23 @@ fn meant(key: &str) -> String {
     }
 }
 
-fn method(value: &str) -> Result<String, String> {
+/// The method of this name as it is written in the table.
+///
+/// # Errors
+/// There is none.
+pub fn method(value: &str) -> Result<String, String> {
     let known = METHODS.iter().find(|m| m.eq_ignore_ascii_case(value));
     if let Some(m) = known {
         return Ok((*m).to_string());
     }
     let list = METHODS.join(", ");
     Err(format!("unknown lbmethod; there is {list}"))
+}
+
+/// Whether a sticky session's cookie or parameter may be named so by a form or a state file.
+pub fn is_sticky_name(name: &str) -> bool {
+    let bad = |b: u8| !b.is_ascii_graphic() || b",;=\"\\".contains(&b);
+    !name.is_empty() && name.len() <= MAX_STICKY && !name.bytes().any(bad)
 }
 
 /// What a field's or a cookie's name may be (RFC 9110 5.6.2).

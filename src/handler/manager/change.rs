@@ -9,6 +9,7 @@ use super::fields::{self, Field, seconds, sticky_text};
 use super::html::factor;
 use super::params::Params;
 use crate::balancer::method;
+use crate::config::directive::balancer_param::is_sticky_name;
 use crate::config::directive::value::{Unit, interval, number};
 use crate::config::health::{
     HealthMethod, HealthParams, LEAST_INTERVAL, MAX_EXPRESSION_NAME, MAX_URI,
@@ -346,8 +347,7 @@ fn sticky(value: &str) -> Result<(String, String), String> {
             "session names have 1 to {MAX_BOTH} bytes (A, A|b, or - for none)"
         ));
     }
-    let bad = |b: u8| !b.is_ascii_graphic() || b",;=\"\\".contains(&b);
-    if cookie.bytes().chain(parameter.bytes()).any(bad) {
+    if !is_sticky_name(cookie) || !is_sticky_name(parameter) {
         return Err("no cookie or parameter can have this name".to_owned());
     }
     Ok((cookie.to_owned(), parameter.to_owned()))
