@@ -176,8 +176,8 @@ const PATHS: [&str; 6] = ["/m0/x", "/m1/x", "/m2/x", "/m3/x", "/m4/x", "/m5/x"];
 
 /// A random child dies each second while all methods have requests. Afterwards nothing is busy, the
 /// sum of lbstatus is what it was (also where a new load factor has made it another one), each
-/// choice is counted once, and byrequests has given each member its share but for the choices that
-/// death interrupted.
+/// choice is counted once, and byrequests and bytraffic have given each member its share but for the
+/// choices that death interrupted.
 #[test]
 fn children_that_die_at_random_leave_every_method_exact() {
     use std::time::{Duration, Instant};
@@ -276,6 +276,14 @@ fn children_that_die_at_random_leave_every_method_exact() {
             "{method}: {elected:?} for {answered} answers and {lost} lost requests"
         );
         report += &format!(" {method} {answered} answered, {lost} lost, elected {elected:?};");
+        if *method == "bytraffic" {
+            // But for what was in flight all have moved as much for their factors.
+            let moved = b.members.iter().map(|m| m.sent + m.received);
+            let size = moved.clone().sum::<u64>() / sum.max(1) + 1;
+            let each: Vec<u64> = moved.zip([1, 4, 1]).map(|(n, factor)| n / factor).collect();
+            let spread = each.iter().max().unwrap() - each.iter().min().unwrap();
+            assert!(spread <= (4 + kills) * size, "{each:?} of {size} a request");
+        }
         if *method == "byrequests" {
             for (n, factor) in elected.iter().zip([1, 4, 1]) {
                 assert!(n.abs_diff(sum * factor / 6) <= 2 + kills, "{elected:?}");
