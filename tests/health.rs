@@ -301,13 +301,17 @@ fn many_members_are_not_checked_at_one_moment_nor_more_than_so_many_at_once() {
     let lines: String = (0..50)
         .map(|i| {
             format!(
-                "BalancerMember http://127.0.0.1:{}/m{i:02} hcmethod=GET hcinterval=300ms\n",
+                "BalancerMember http://127.0.0.1:{}/m{i:02} hcmethod=GET hcinterval=300ms hcexpr=root\n",
                 a.port
             )
         })
         .collect();
-    let conf = format!("ProxyHCTPsize 4\n{}", balancer(&lines));
-    let _server = Server::start(&conf);
+    // An expression that looks at a file belongs to its check.
+    let conf = format!(
+        "ProxyHCTPsize 4\nProxyHCExpr root {{-d '/'}}\n{}",
+        balancer(&lines)
+    );
+    let server = Server::start(&conf);
     eventually("each twice", || {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for seen in a.seen() {
@@ -316,6 +320,7 @@ fn many_members_are_not_checked_at_one_moment_nor_more_than_so_many_at_once() {
         counts.len() == 50 && counts.values().all(|n| *n >= 2)
     });
     assert!(most.load(Ordering::SeqCst) <= 4);
+    assert_eq!(server.count_log("failed: condition"), 0);
 }
 
 #[test]

@@ -36,8 +36,8 @@ impl Lane {
     /// its turn.
     const fn threads(self) -> usize {
         match self {
-            Lane::Backends => 16,
-            Lane::Clients | Lane::Checks | Lane::Own => 4,
+            Lane::Backends | Lane::Clients => 16,
+            Lane::Checks | Lane::Own => 4,
         }
     }
 }
@@ -176,7 +176,7 @@ mod tests {
         };
         let jobs: Vec<_> = [Lane::Checks, Lane::Clients, Lane::Own]
             .iter()
-            .flat_map(|lane| (0..9).map(move |_| *lane))
+            .flat_map(|lane| (0..20).map(move |_| *lane))
             .map(|lane| (lane, stuck()))
             .collect();
         block_on(async move {
