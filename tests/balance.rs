@@ -300,6 +300,25 @@ fn a_key_has_its_member() {
             );
         }
     }
+    // Two spellings of one path at the member are one key.
+    let many: String = (0..30)
+        .map(|i| {
+            format!(
+                "BalancerMember http://127.0.0.1:{}/m{i}\n",
+                backends[0].port
+            )
+        })
+        .collect();
+    let server = Server::start(&format!(
+        "Listen 127.0.0.1:@PORT@\n<Proxy balancer://c>\n{many}ProxySet lbmethod=byhash hashkey=path\n</Proxy>\n\
+         ProxyPass /p balancer://c\n"
+    ));
+    for path in ["/p", "/p/"] {
+        assert_eq!(get(server.port, path).unwrap().status, 200);
+    }
+    let seen = backends[0].seen();
+    let [one, other] = seen.last_chunk().unwrap();
+    assert_eq!(one.target(), other.target());
     // One client: one member; requests without a key go by turns.
     let server = Server::start(&balancer("lbmethod=byhash", &members));
     let all = each(&server, "client");

@@ -264,6 +264,8 @@ impl<'a> Stage<'a> {
                 let cookies = self.cookies()?;
                 sticky::in_cookie(&cookies, name.as_bytes()).map(hash::of)
             }
+            // An empty path goes out as this one.
+            HashKey::Path if url.path().is_empty() => Some(hash::of(b"/")),
             HashKey::Path => Some(hash::of(url.path())),
         }
     }
