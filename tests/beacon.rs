@@ -505,12 +505,14 @@ fn replays_are_seen_after_every_kind_of_restart() {
                 server.launch(&[], &[]);
             }
             _ => {
-                let mut all = children_of(pid);
-                all.push(pid);
-                for pid in all {
-                    let _ = kill_now(pid);
+                // The supervisor first, so that it starts no other child.
+                let mut all = vec![pid];
+                all.extend(children_of(pid));
+                for pid in &all {
+                    let _ = kill_now(*pid);
                 }
                 server.wait_exit();
+                eventually("all are gone", || !all.iter().any(|p| is_muster(*p)));
                 server.launch(&[], &[]);
             }
         }

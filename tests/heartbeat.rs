@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Backend, Server, eventually, get, wait_for};
+use common::{Backend, Server, eventually, free_port, get, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 fn udp_port() -> u16 {
-    let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
-    socket.local_addr().unwrap().port()
+    wait_for("a free port for datagrams", || {
+        let port = free_port();
+        UdpSocket::bind(("127.0.0.1", port)).ok().map(|_| port)
+    })
 }
 
 fn conf(port: u16, more: &str, backends: &[&Backend]) -> String {

@@ -412,14 +412,6 @@ fn set_factor(client: &mut Client, backend: &Backend, factor: u32) {
     assert!(answer.status < 400, "{}", answer.text());
 }
 
-/// Starts what was stopped, and waits until that serves, not only its predecessor's log says so.
-fn launch_again(server: &mut Server, words: &[&str]) {
-    let serving = "resuming normal operations";
-    let before = server.count_log(serving);
-    server.launch(words, &[]);
-    eventually("it serves again", || server.count_log(serving) > before);
-}
-
 fn factor(server: &Server) -> u32 {
     server.scoreboard().balancers[0].members[0].load_factor
 }
@@ -455,7 +447,7 @@ fn changes_during_a_graceful_stop_are_kept() {
         assert_eq!(busy.response("GET").unwrap().text(), "done");
         drop((busy, admin));
         assert!(server.wait_exit().success());
-        launch_again(&mut server, &[]);
+        server.launch(&[], &[]);
         assert_eq!(factor(&server), if another { 700 } else { 300 });
     }
 }
@@ -469,7 +461,7 @@ fn one_process_keeps_changes_as_well() {
     set_factor(&mut Client::connect(server.port), &backend, 3);
     server.signal(Signal::SIGINT);
     assert!(server.wait_exit().success());
-    launch_again(&mut server, &["-X"]);
+    server.launch(&["-X"], &[]);
     assert_eq!(factor(&server), 300);
 }
 
