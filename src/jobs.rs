@@ -28,9 +28,15 @@ pub trait Job {
     /// spawned as a task.
     fn run(&self);
 
-    /// The whole instance ends, and this child has the lock: a last word, without waiting for
-    /// anything. `end` follows.
+    /// The whole instance ends: a last word, without waiting for anything. This child has the lock,
+    /// though `begin` may not have been called, or it had it and no other child is known to say it.
     fn depart(&self) {}
+
+    /// This child will never be the watchdog again: gives back what it owns. True when it may still
+    /// have a last word (`depart`), then it is kept for that.
+    fn close(&self) -> bool {
+        false
+    }
 
     /// This child is the watchdog no longer: tasks that `begin` or `run` started must end.
     fn end(&self) {}
@@ -87,9 +93,14 @@ impl Jobs {
     /// The instance ends: a last word of each, in the child that has the lock.
     pub fn depart(&self) {
         if self.held.get() {
-            for job in &*self.jobs.borrow() {
-                job.depart();
-            }
+            self.last_word();
+        }
+    }
+
+    /// As [`Jobs::depart`], in a child for which it does not matter whether they have begun.
+    pub fn last_word(&self) {
+        for job in &*self.jobs.borrow() {
+            job.depart();
         }
     }
 
@@ -108,7 +119,7 @@ impl Jobs {
     /// the watchdog reads are not kept open by those that drain.
     pub fn close(&self) {
         self.end();
-        self.jobs.borrow_mut().clear();
+        self.jobs.borrow_mut().retain(|job| job.close());
     }
 
     async fn follow(self: Rc<Self>, jobs: Vec<Rc<dyn Job>>, turn: u32) {

@@ -187,15 +187,30 @@ impl Job for Holder {
     }
 
     fn depart(&self) {
-        for sender in &*self.senders.borrow() {
+        let own = self.senders.borrow();
+        for sender in &*own {
             sender.depart();
         }
+        if !own.is_empty() {
+            return;
+        }
+        for (i, sender) in self.settings.senders.iter().enumerate() {
+            if let Some(row) = self.assignment.sender(i) {
+                Sender::withdraw_for_others(sender.clone(), Rc::clone(&self.board), row);
+            }
+        }
+    }
+
+    /// What it announced it can still withdraw, until another holder has taken that over.
+    fn close(&self) -> bool {
+        self.sockets.borrow_mut().clear();
+        self.former.borrow_mut().clear();
+        self.senders.borrow().iter().any(|s| !s.has_departed())
     }
 
     /// Nothing is read or sent from now on: this child drains.
     fn end(&self) {
         self.alive.set(false);
-        self.senders.borrow_mut().clear();
         for receiver in self.running.borrow_mut().drain(..) {
             receiver.close();
         }
@@ -261,10 +276,83 @@ fn bind_place(place: &config::HostPort) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
     use crate::codec::beacon::MacPolicy;
+    use crate::codec::beacon::{Algorithm, Key, Origin};
     use crate::config::bare::bare;
     use crate::config::beacon::{HostPort, Receiver as Wanted};
     use crate::ids::{Generation, ServerNo};
     use crate::shm::test_dir;
+
+    /// A stop may come when no child is the holder, when one has just become it, and when one was it:
+    /// proxies are told in each case, once, and hear of no announcement afterwards.
+    #[test]
+    fn a_stop_between_two_holders_withdraws() {
+        let dir = test_dir("departs");
+        let proxy = UdpSocket::bind("127.0.0.1:0").unwrap();
+        proxy.set_nonblocking(true).unwrap();
+        let mut settings = bare(&dir);
+        settings.senders.push(config::Sender {
+            server: ServerNo(0),
+            name: "test".into(),
+            targets: vec![HostPort {
+                host: "127.0.0.1".into(),
+                port: proxy.local_addr().unwrap().port(),
+            }],
+            advertise: Origin::parse(b"http://10.0.0.5"),
+            interval: config::SLICE,
+            key: Key::of_secret(b"secret").unwrap(),
+            algorithm: Algorithm::HmacSha256,
+            span: Default::default(),
+        });
+        let settings = Rc::new(settings);
+        let board = Scoreboard::create(&dir.join("board"), &settings, 1, Generation(0)).unwrap();
+        let rows = Rc::new(board.assign(&settings, Generation(0)).unwrap());
+        let child = || {
+            let (board, rows) = (Rc::clone(&board), Rc::clone(&rows));
+            Holder::new(Rc::clone(&settings), board, rows, Vec::new(), Vec::new())
+        };
+        // A for an announcement, L for the word that it leaves.
+        let heard = move || {
+            let mut buffer = [0; 2048];
+            let mut all = String::new();
+            while let Ok(n) = proxy.recv(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..n]).into_owned();
+                all.push(if text.contains(" state=leaving") {
+                    'L'
+                } else {
+                    'A'
+                });
+            }
+            all
+        };
+        // None has begun; the next one finds it done.
+        child().depart();
+        assert_eq!(heard(), "LLL");
+        child().depart();
+        assert_eq!(heard(), "");
+        let (was, new) = (child(), child());
+        crate::reactor::task::block_on(async move {
+            was.begin();
+            timer::sleep(config::SLICE * 3).await;
+            assert!(heard().starts_with('A'));
+            was.end();
+            assert!(was.close(), "it may have a last word");
+            was.depart();
+            assert_eq!(heard(), "LLL");
+            assert!(!was.close());
+            board_announced(&new);
+            new.begin();
+            new.depart();
+            timer::sleep(config::SLICE * 3).await;
+            assert_eq!(heard(), "LLL");
+        });
+        let _ = std::fs::remove_dir_all(dir);
+    }
+
+    /// As if a holder had announced since the last withdrawal.
+    fn board_announced(holder: &Holder) {
+        let row = holder.assignment.sender(0).unwrap();
+        holder.board.next_stamp(row, clock::wall(), false);
+    }
 
     /// A look-up that ends after the lock went to another child must not make a second reader.
     #[test]

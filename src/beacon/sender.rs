@@ -41,6 +41,8 @@ pub(super) struct Sender {
     targets: Vec<Target>,
     alive: Rc<Cell<bool>>,
     complained: Cell<Mono>,
+    /// It has withdrawn: nothing is announced any more.
+    departed: Cell<bool>,
     resolve: Arc<Resolve>,
 }
 
@@ -69,7 +71,23 @@ impl Sender {
         alive: Rc<Cell<bool>>,
         resolve: Arc<Resolve>,
     ) -> Rc<Sender> {
-        let sender = Rc::new(Sender {
+        let sender = Rc::new(Sender::new(settings, board, row, alive, resolve));
+        for index in 0..sender.targets.len() {
+            spawn(Rc::clone(&sender).keep_open(index));
+        }
+        spawn(Rc::clone(&sender).announce());
+        sender
+    }
+
+    /// Nothing runs yet. What needs no look-up is open at once, since a stop may follow at once.
+    fn new(
+        settings: config::Sender,
+        board: Rc<Scoreboard>,
+        row: BeaconRow,
+        alive: Rc<Cell<bool>>,
+        resolve: Arc<Resolve>,
+    ) -> Sender {
+        let sender = Sender {
             signer: Signer {
                 key: settings.key.clone(),
                 algorithm: settings.algorithm,
@@ -80,13 +98,28 @@ impl Sender {
             row,
             alive,
             complained: Cell::new(Mono(0)),
+            departed: Cell::new(false),
             resolve,
-        });
-        for index in 0..sender.targets.len() {
-            spawn(Rc::clone(&sender).keep_open(index));
+        };
+        for (target, place) in sender.targets.iter().zip(&sender.settings.targets) {
+            // What fails here fails again, and is told of, in its task.
+            if let Ok(ip) = place.host.parse::<IpAddr>() {
+                let address = SocketAddr::new(ip, place.port);
+                *target.open.borrow_mut() = open(address).ok().map(|socket| (address, socket));
+            }
         }
-        spawn(Rc::clone(&sender).announce());
         sender
+    }
+
+    /// Withdraws what other children announced: this server ends while none of them is the holder.
+    pub fn withdraw_for_others(settings: config::Sender, board: Rc<Scoreboard>, row: BeaconRow) {
+        let resolve = Arc::new(names::look_up);
+        Sender::new(settings, board, row, Rc::default(), resolve).depart();
+    }
+
+    /// Whether it has withdrawn.
+    pub fn has_departed(&self) -> bool {
+        self.departed.get()
     }
 
     /// This server ends: muster proxies send it nothing new from now on, instead of until its lease
@@ -95,7 +128,9 @@ impl Sender {
     pub fn depart(&self) {
         // Also what a former holder announced.
         let open = self.targets.iter().any(|t| t.open.borrow().is_some());
-        if open
+        if !self.departed.replace(true)
+            && open
+            && !self.board.has_left(self.row)
             && self.settings.advertise.is_some()
             && self.settings.algorithm == Algorithm::HmacSha256
         {
@@ -111,7 +146,7 @@ impl Sender {
 
     async fn announce(self: Rc<Self>) {
         let mut due = Mono(0);
-        while self.alive.get() {
+        while self.alive.get() && !self.departed.get() {
             let open = self.targets.iter().any(|t| t.open.borrow().is_some());
             let fresh = self.targets.iter().any(|t| t.fresh.get());
             if open && (fresh || clock::now() >= due) {
@@ -124,7 +159,7 @@ impl Sender {
 
     /// The same datagram to each target that is open.
     fn send(&self, leaving: bool) {
-        let (ts, seq) = self.board.next_stamp(self.row, clock::wall());
+        let (ts, seq) = self.board.next_stamp(self.row, clock::wall(), leaving);
         let bytes = self.signer.datagram(&Fields {
             origin: self.settings.advertise.as_ref(),
             host: &self.settings.name,
@@ -156,7 +191,12 @@ impl Sender {
         if let Ok(ip) = place.host.parse::<IpAddr>() {
             let mut pause = FIRST_PAUSE;
             while self.alive.get() {
-                match self.found(index, SocketAddr::new(ip, place.port)) {
+                let address = SocketAddr::new(ip, place.port);
+                if self.targets[index].open.borrow().is_some() {
+                    log::notice("proxy_beacon", &format!("beaconing to {address}"));
+                    return;
+                }
+                match self.found(index, address) {
                     Ok(()) => return,
                     Err(e) => timer::sleep(failed(place, &e, &mut pause)).await,
                 }

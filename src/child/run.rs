@@ -201,7 +201,7 @@ impl Child {
                     // The supervisor's word that a stop follows; a terminal's means nothing here.
                     Signal::SIGHUP => {
                         if received.sender.is_some() && received.sender == self.supervisor {
-                            self.watchdog.depart();
+                            self.watchdog.stop_follows();
                         }
                     }
                     Signal::SIGUSR1 => self.drain(),

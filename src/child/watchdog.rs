@@ -54,6 +54,19 @@ impl Watchdog {
         self.give_up();
     }
 
+    /// The supervisor's word that a stop follows. Between two holders nobody has the lock: then it is
+    /// the last word of whoever gets it here, or had it before.
+    pub(super) fn stop_follows(&self) {
+        let mine = match &mut *self.lock.borrow_mut() {
+            Some(lock) => self.held.get() || lock.try_lock().unwrap_or(false),
+            None => true,
+        };
+        if mine {
+            self.jobs.last_word();
+        }
+        self.give_up();
+    }
+
     /// Gives the lock to another child for good: this one drains.
     pub(super) fn give_up(&self) {
         if self.held.replace(false) {

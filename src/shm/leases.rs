@@ -224,14 +224,21 @@ impl Scoreboard {
     }
 
     /// The next time stamp and number of a sender: later than all before, also of former holders,
-    /// and also when the clock was set back.
-    pub fn next_stamp(&self, row: BeaconRow, now: Wall) -> (i64, u64) {
+    /// and also when the clock was set back. `leaving`: it withdraws, until its next announcement.
+    pub fn next_stamp(&self, row: BeaconRow, now: Wall, leaving: bool) -> (i64, u64) {
         let Some(b) = self.beacon_slot(row) else {
             return (now.0, 0);
         };
+        b.listened.store(u64::from(leaving), Relaxed);
         let ts = now.0.max(b.sent_ts.load(Relaxed).saturating_add(1));
         b.sent_ts.store(ts, Relaxed);
         (ts, b.sent.fetch_add(1, Relaxed))
+    }
+
+    /// Whether a sender's last word, by whatever child, was that it leaves.
+    pub fn has_left(&self, row: BeaconRow) -> bool {
+        let slot = self.beacon_slot(row);
+        slot.is_some_and(|b| b.listened.load(Relaxed) != 0)
     }
 }
 

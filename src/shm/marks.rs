@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::assign::{Assignment, BalancerRow, BeaconRow};
 use super::inspect::{InspectError, read as read_table};
 use super::leases::{LEASES, Lease, LeaseState, read_lease};
-use super::record::{BeaconSlot, LEASE_FREE, LeaseSlot, ROLE_RECEIVER};
+use super::record::{BeaconSlot, LEASE_FREE, LeaseSlot, ROLE_RECEIVER, ROLE_SENDER};
 use super::saved::{Line, read, replace};
 use super::scoreboard::Scoreboard;
 use super::snapshot::BeaconRole;
@@ -235,6 +235,7 @@ impl Scoreboard {
     /// The holder of a new generation, before it begins: what the holder before heard after its
     /// table had been copied (or, at HUP, not copied) into this one.
     pub fn follow_table(&self, former: &Scoreboard, now: Mono, memory: Duration) {
+        self.follow_stamps(former);
         for (old_row, old) in former.receivers() {
             let same = self.receivers().find(|(_, b)| {
                 b.server.is(&old.server.bytes()) && b.balancer_name.is(&old.balancer_name.bytes())
@@ -268,6 +269,21 @@ impl Scoreboard {
                 }
             }
         }
+    }
+
+    /// What this server sends is later than all that it sent before, whichever of its senders: proxies
+    /// compare the stamps of a URL.
+    fn follow_stamps(&self, former: &Scoreboard) {
+        let last = former.senders().map(|b| b.sent_ts.load(Relaxed)).max();
+        for b in self.senders() {
+            b.sent_ts.fetch_max(last.unwrap_or(0), Relaxed);
+        }
+    }
+
+    fn senders(&self) -> impl Iterator<Item = &BeaconSlot> {
+        let all = self.table.beacons();
+        all.map(|(_, b)| b)
+            .filter(|b| b.used.load(Relaxed) != 0 && b.role.load(Relaxed) == ROLE_SENDER)
     }
 
     /// A receiver without any lease takes the marks of all others, also of those that a reload gave
@@ -507,6 +523,36 @@ mod tests {
         let disabled = members.iter().filter(|m| m.status & status::DISABLED != 0);
         let names: Vec<_> = disabled.map(|m| m.name.as_str()).collect();
         assert_eq!(names, ["http://c"]);
+        let _ = fs::remove_dir_all(dir);
+    }
+
+    /// A clock that is set back together with a restart makes no announcement look like a replay.
+    #[test]
+    fn stamps_of_a_sender_rise_over_a_new_table() {
+        let dir = test_dir("stamps");
+        let mut s = settings(&dir);
+        s.senders.push(crate::config::beacon::Sender {
+            server: ServerNo(0),
+            name: String::new(),
+            targets: Vec::new(),
+            advertise: None,
+            interval: MEMORY,
+            key: crate::codec::beacon::Key::of_secret(b"secret").unwrap(),
+            algorithm: crate::codec::beacon::Algorithm::default(),
+            span: Default::default(),
+        });
+        let create = |name: &str, no: u32| {
+            let board = Scoreboard::create(&dir.join(name), &s, 1, Generation(no)).unwrap();
+            let row = board.assign(&s, Generation(no)).unwrap().sender(0).unwrap();
+            (board, row)
+        };
+        let ((old, old_row), (new, row)) = (create("old", 0), create("new", 1));
+        let last = old.next_stamp(old_row, Wall(9_000), false).0;
+        new.follow_table(&old, NOW, MEMORY);
+        assert!(new.next_stamp(row, Wall(5_000), false).0 > last);
+        assert!(!new.has_left(row));
+        new.next_stamp(row, Wall(5_000), true);
+        assert!(new.has_left(row));
         let _ = fs::remove_dir_all(dir);
     }
 }

@@ -516,7 +516,7 @@ record!(
         104 sent_ts: AtomicI64,
         /// Messages sent.
         112 sent: AtomicU64,
-        /// Its holder last looked into its socket.
+        /// Its holder last looked into its socket; of a sender: not 0 once it has withdrawn.
         120 listened: AtomicU64,
         /// Dropped, by reason.
         128 drops: [AtomicU64; layout::REASONS],
