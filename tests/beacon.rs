@@ -2,76 +2,99 @@
 //! datagrams is killed; what is forged, replayed or too much has no effect.
 
 mod common;
+#[path = "beacon/peer.rs"]
+mod peer;
 
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use common::server::{children_of, is_muster};
 use common::{Backend, Client, Server, eventually, free_port, get, wait_for};
-use hmac::{Hmac, KeyInit, Mac};
 use muster::shm::{BeaconInfo, ChildInfo, status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sha2::Sha256;
+use peer::{Peer, SECRET, now, siphash};
 
-const KEY: [u8; 16] = *b"0123456789abcdef";
-const SECRET: &str = "hex:30313233343536373839616263646566";
+/// What senders sign is what anybody else who knows the two algorithms signs, and each receiver
+/// takes the ones that its configuration names.
+#[test]
+fn both_algorithms_are_spoken_and_understood() {
+    let key: [u8; 16] = std::array::from_fn(|i| i as u8);
+    let input: [u8; 15] = std::array::from_fn(|i| i as u8);
+    // From the description of SipHash.
+    assert_eq!(siphash(&key, &input), 0xa129_ca61_49be_45e5);
 
-/// A peer that knows the format and nothing of the project.
-struct Peer {
-    socket: UdpSocket,
-    to: u16,
-    key: [u8; 16],
-    last: i64,
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    since.as_micros() as i64
-}
-
-impl Peer {
-    fn new(to: u16) -> Peer {
-        Peer {
-            socket: UdpSocket::bind("127.0.0.1:0").unwrap(),
-            to,
-            key: KEY,
-            last: 0,
+    let wanted = |port: u16| move |b: &BeaconInfo| b.address.ends_with(&format!(":{port}"));
+    let ports: Vec<u16> = (0..3).map(|_| udp_port()).collect();
+    let policies = ["", "ProxyBeaconMac siphash", "ProxyBeaconMac any"];
+    let mut text = "Listen 127.0.0.1:@PORT@\nStartServers 2\n".to_owned();
+    for (port, policy) in ports.iter().zip(policies) {
+        text += &format!(
+            "<VirtualHost *:@PORT@>\nServerName r{port}.test\nProxyBeaconListen 127.0.0.1:{port}\n\
+             ProxyBeaconSecret {SECRET}\n{policy}\n</VirtualHost>\n"
+        );
+    }
+    let server = Server::start(&text);
+    holder(&server);
+    for (port, takes) in ports
+        .iter()
+        .zip([[true, false], [false, true], [true, true]])
+    {
+        let mut peer = Peer::new(*port);
+        for (short, taken) in [false, true].into_iter().zip(takes) {
+            use muster::codec::beacon::Refusal;
+            let counts = || {
+                let all = server.scoreboard().beacons;
+                let b = all.into_iter().find(wanted(*port)).unwrap();
+                (b.accepted, b.drops[Refusal::MacAlgorithm as usize])
+            };
+            let text = peer.text("http://10.0.0.5", "");
+            let before = counts();
+            let bytes = match short {
+                true => peer.sign_short(&text),
+                false => peer.sign(&text),
+            };
+            let after = match taken {
+                true => (before.0 + 1, before.1),
+                false => (before.0, before.1 + 1),
+            };
+            peer.send(&bytes);
+            eventually("it is judged", || counts() != before);
+            assert_eq!(counts(), after, "{port}, short: {short}");
         }
     }
 
-    fn sign(&self, text: &str) -> Vec<u8> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).unwrap();
-        mac.update(text.as_bytes());
-        let digits: String = mac
-            .finalize()
-            .into_bytes()
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
-        format!("{text} mac={digits}").into_bytes()
+    let sockets = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let mut text = "Listen 127.0.0.1:@PORT@\nStartServers 2\n".to_owned();
+    for (socket, mac) in sockets.iter().zip(["hmac-sha256", "siphash"]) {
+        text += &format!(
+            "<VirtualHost *:@PORT@>\nServerName {mac}.test\nProxyBeaconAddress {}\n\
+             ProxyBeaconAdvertise http://10.0.0.5\nProxyBeaconSecret {SECRET}\n\
+             ProxyBeaconMac {mac}\n</VirtualHost>\n",
+            socket.local_addr().unwrap()
+        );
     }
-
-    fn text(&mut self, url: &str, more: &str) -> String {
-        self.last = now().max(self.last + 1);
-        format!(
-            "BEACON url={url} host=peer pid=1 seq=1 ts={}{more}",
-            self.last
-        )
-    }
-
-    fn send(&self, bytes: &[u8]) {
-        self.socket.send_to(bytes, ("127.0.0.1", self.to)).unwrap();
-    }
-
-    /// Announces a backend on this machine; the datagram, to send it again.
-    fn announce(&mut self, port: u16, more: &str) -> Vec<u8> {
-        let text = self.text(&format!("http://127.0.0.1:{port}"), more);
-        let bytes = self.sign(&text);
-        self.send(&bytes);
-        bytes
+    let _sender = Server::start(&text);
+    let peer = Peer::new(0);
+    for (socket, short) in sockets.iter().zip([false, true]) {
+        let wait = Some(Duration::from_secs(10));
+        socket.set_read_timeout(wait).unwrap();
+        let mut buffer = [0; 2048];
+        let n = socket.recv(&mut buffer).unwrap();
+        let bytes = buffer[..n].to_vec();
+        let signed = String::from_utf8(bytes.clone()).unwrap();
+        let (text, _) = signed.rsplit_once(" mac=").unwrap();
+        let want = match short {
+            true => peer.sign_short(text),
+            false => peer.sign(text),
+        };
+        assert_eq!(bytes, want, "{signed}");
+        assert!(
+            text.starts_with("BEACON url=http://10.0.0.5 host="),
+            "{text}"
+        );
     }
 }
 
