@@ -4,6 +4,8 @@
 mod common;
 #[path = "beacon/peer.rs"]
 mod peer;
+#[path = "beacon/restarts.rs"]
+mod restarts;
 
 use std::fs;
 use std::net::UdpSocket;
@@ -490,101 +492,6 @@ fn the_address_changes_at_a_reload_and_nobody_is_evicted() {
     assert_eq!(server.count_log("cannot listen for beacons"), 0);
 }
 
-/// What was recorded before a restart of any kind is of no use to whoever recorded it.
-#[test]
-fn replays_are_seen_after_every_kind_of_restart() {
-    let backend = Backend::start("a");
-    let beacon = udp_port();
-    let mut server = Server::start(&conf(beacon, 4, "30", ""));
-    let mut peer = Peer::new(beacon);
-    let mut last = Vec::new();
-    for kind in ["HUP", "stop", "graceful stop", "kill"] {
-        holder(&server);
-        eventually("it joined", || {
-            last = peer.announce(backend.port, "");
-            is_member(&server, backend.port)
-        });
-        eventually("the last one is recorded", || {
-            receiver(&server).leases[0].last_ts == peer.last
-        });
-        let pid = server.pid();
-        match kind {
-            "HUP" => {
-                server.signal(Signal::SIGHUP);
-                eventually("the new generation serves, with a new table", || {
-                    let new = server.scoreboard();
-                    let balancer = new.balancers.first();
-                    new.generation.0 > 0 && balancer.is_some_and(|b| b.members.is_empty())
-                });
-            }
-            "stop" | "graceful stop" => {
-                let graceful = kind != "stop";
-                server.signal(if graceful {
-                    Signal::SIGWINCH
-                } else {
-                    Signal::SIGTERM
-                });
-                server.wait_exit();
-                server.launch(&[], &[]);
-            }
-            _ => {
-                // The supervisor first, so that it starts no other child.
-                let mut all = vec![pid];
-                all.extend(children_of(pid));
-                for pid in &all {
-                    let _ = kill_now(*pid);
-                }
-                server.wait_exit();
-                eventually("all are gone", || !all.iter().any(|p| is_muster(*p)));
-                server.launch(&[], &[]);
-            }
-        }
-        holder(&server);
-        eventually(&format!("the replay after {kind} is counted"), || {
-            peer.send(&last);
-            drops(&server, "replayed/reordered ts") > 0
-        });
-        assert!(members(&server).is_empty(), "{kind}");
-    }
-    // A new message is one.
-    peer.announce(backend.port, "");
-    eventually("it joined again", || is_member(&server, backend.port));
-}
-
-/// A disk that is full at the stop, and whatever stands where the marks are written first.
-#[test]
-fn marks_that_cannot_be_saved_stay_in_the_table() {
-    let backend = Backend::start("a");
-    let beacon = udp_port();
-    let mut server = Server::start(&conf(beacon, 4, "30", ""));
-    let mut peer = Peer::new(beacon);
-    let table = server.table();
-    let beside = table.with_extension("beacons.new");
-    for kind in ["pipe", "not writable"] {
-        holder(&server);
-        let last = peer.announce(backend.port, "");
-        eventually("it joined", || is_member(&server, backend.port));
-        if kind == "pipe" {
-            nix::unistd::mkfifo(&beside, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        } else {
-            fs::create_dir_all(beside.join("full")).unwrap();
-            // What an earlier stop wrote knows nothing of the last one.
-            fs::remove_file(table.with_extension("beacons")).unwrap();
-        }
-        server.signal(Signal::SIGTERM);
-        server.wait_exit();
-        assert_eq!(table.exists(), kind != "pipe", "{}", server.story());
-        server.launch(&[], &[]);
-        holder(&server);
-        eventually(&format!("the replay is counted ({kind})"), || {
-            peer.send(&last);
-            drops(&server, "replayed/reordered ts") > 0
-        });
-        assert!(members(&server).is_empty(), "{kind}");
-    }
-    server.wait_log("could not save the replay marks of announcements");
-}
-
 /// The address may be a name; it is looked up by whoever reads there.
 #[test]
 fn a_receiver_may_be_told_by_name() {
@@ -607,10 +514,6 @@ fn a_receiver_may_be_told_by_name() {
         }
     }
     assert_eq!(server.count_log("cannot listen for beacons"), 0);
-}
-
-fn kill_now(pid: i32) -> nix::Result<()> {
-    kill(Pid::from_raw(pid), Signal::SIGKILL)
 }
 
 /// A holder of the secret cannot make the proxy talk to places that its operator did not list.

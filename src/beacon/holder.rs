@@ -90,7 +90,9 @@ impl Holder {
             true => clock::now().since(listened),
             false => Duration::ZERO,
         };
-        match Receiver::start(receiver, socket, board, row, membership, alive, deaf) {
+        let place = (row, self.assignment.generation());
+        let started = Receiver::start(receiver, socket, board, place, membership, alive, deaf);
+        match started {
             Ok(started) => self.running.borrow_mut().push(started),
             Err(e) => {
                 log::error!(target: "proxy_beacon", "cannot listen for beacons on {}: {e}", receiver.place);
@@ -157,7 +159,9 @@ impl Job for Holder {
         for (i, r) in self.settings.receivers.iter().enumerate() {
             if let (Some(row), Some(_)) = (self.assignment.receiver(i), &r.balancer) {
                 let memory = r.max_skew * 2;
-                self.board.adopt_marks(row, &former, clock::now(), memory);
+                let generation = self.assignment.generation();
+                self.board
+                    .adopt_marks(row, generation, &former, clock::now(), memory);
             }
         }
         let mut sockets = std::mem::take(&mut *self.sockets.borrow_mut()).into_iter();

@@ -176,6 +176,27 @@ impl Membership {
         }
     }
 
+    /// A new configuration may have room for those that the former one had none for.
+    pub fn retry_adds(&mut self) {
+        for index in 0..self.records.len() {
+            if !self.state(index).added {
+                self.change(index, |state| state.last_attempt = Mono(0));
+            }
+        }
+    }
+
+    /// Whoever the operator's list does not name any more is no member any more.
+    pub fn turn_out(&mut self, allowed: impl Fn(&Origin) -> bool) {
+        for index in 0..self.records.len() {
+            let state = self.state(index);
+            let origin = Origin::parse(self.url(index).as_bytes());
+            if state.added && !state.evicted && origin.is_some_and(|o| !allowed(&o)) {
+                let why = " (ProxyBeaconAllow does not list it)";
+                self.disable(index, false, "took", "out of", why);
+            }
+        }
+    }
+
     /// An announcement with an origin passed all other checks.
     ///
     /// # Errors

@@ -490,7 +490,7 @@ fn leases_are_longer_while_datagrams_are_lost() {
 /// Marks of another receiver refuse what is replayed, and never keep a backend out.
 #[test]
 fn marks_of_another_receiver_give_way_to_backends() {
-    let mut s = site_of(300, 0, 2);
+    let mut s = site_of(300, 0, 1);
     let rows = s.board.assign(&s.settings, Generation(0)).unwrap();
     let row = rows.receiver(0).unwrap();
     for i in 0..LEASES {
@@ -499,9 +499,18 @@ fn marks_of_another_receiver_give_way_to_backends() {
             .make_lease(row, i as u16, &url, 10 + i as i64, at(0.0));
     }
     let memory = Duration::from_secs(60);
+    let mut second = s.settings.receivers[0].clone();
+    second.server = ServerNo(1);
+    s.settings.receivers.push(second);
+    let board = s
+        .board
+        .grown(&s.dir.join("board"), &s.settings, 1, Generation(1));
+    s.board = board.unwrap();
+    let rows = s.board.assign(&s.settings, Generation(1)).unwrap();
     let other = rows.receiver(1).unwrap();
-    s.board.adopt_marks(other, &[], at(1.0), memory);
-    s.members = membership_of(1, &s.settings, &s.board, Generation(0));
+    s.board
+        .adopt_marks(other, Generation(1), &[], at(1.0), memory);
+    s.members = membership_of(1, &s.settings, &s.board, Generation(1));
     s.members.take_over(at(1.0), Duration::ZERO);
     assert_eq!(s.members.len(), LEASES);
     assert_eq!(s.hear("http://far9", 19, 2.0), Err(Refusal::Replayed));
@@ -514,4 +523,28 @@ fn marks_of_another_receiver_give_way_to_backends() {
     assert_eq!(s.hear("http://far0", 500, 4.0), Err(Refusal::Replayed));
     assert_eq!(s.hear("http://new1", 1001, 4.0), Err(Refusal::Replayed));
     assert_eq!(s.members.len(), LEASES);
+}
+
+/// More `growth` lets in at once those that had no room; another reader of the same configuration
+/// changes nothing for them.
+#[test]
+fn a_new_configuration_tries_again_at_once() {
+    let mut s = site(1, 0);
+    s.hear("http://a", 1, 0.0).unwrap();
+    assert_eq!(s.hear("http://b", 1, 1.0), Err(Refusal::AddFailed));
+    s.hand_over(2.0);
+    assert_eq!(s.hear("http://b", 2, 3.0), Ok(()), "not tried");
+    s.members.retry_adds();
+    assert_eq!(s.hear("http://b", 3, 4.0), Err(Refusal::AddFailed));
+}
+
+/// A list that no longer has a member takes it out; one that has it lets it be.
+#[test]
+fn who_is_not_allowed_any_more_is_taken_out() {
+    let mut s = site(4, 0);
+    s.hear("http://a", 1, 0.0).unwrap();
+    s.hear("http://b", 1, 0.0).unwrap();
+    s.hand_over(1.0);
+    s.members.turn_out(|origin| origin.host() == "a");
+    assert_eq!(s.list(), ["http://a Init Bcn Ok", "http://b Init Dis Bcn"]);
 }

@@ -13,6 +13,7 @@ use super::throttle::Throttle;
 use crate::clock::{self, Mono};
 use crate::codec::beacon::{Announcement, LONGEST, MacPolicy, Refusal, Verifier};
 use crate::config::beacon as config;
+use crate::ids::Generation;
 use crate::log;
 use crate::reactor::source::Source;
 use crate::reactor::task::yield_now;
@@ -41,6 +42,8 @@ pub(super) struct Receiver {
     board: Rc<Scoreboard>,
     row: BeaconRow,
     verifier: Verifier,
+    /// Time stamps before this one are stale.
+    floor: i64,
     allow: Vec<config::Allowed>,
     /// `None`: announcements are only logged.
     membership: Option<RefCell<Membership>>,
@@ -63,7 +66,7 @@ impl Receiver {
         settings: &config::Receiver,
         socket: UdpSocket,
         board: Rc<Scoreboard>,
-        row: BeaconRow,
+        (row, generation): (BeaconRow, Generation),
         membership: Option<Membership>,
         alive: Rc<Cell<bool>>,
         deaf: Duration,
@@ -73,6 +76,7 @@ impl Receiver {
         let source = Source::new(socket.as_raw_fd())?;
         let overflows = udp::dropped(&socket).unwrap_or(0);
         let max_skew = i64::try_from(settings.max_skew.as_micros()).unwrap_or(i64::MAX);
+        let (first, floor) = board.begin_receiver(row, generation, max_skew, clock::read_wall());
         let receiver = Rc::new(Receiver {
             source,
             socket: RefCell::new(Some(socket)),
@@ -83,6 +87,7 @@ impl Receiver {
                 policy: settings.policy,
                 max_skew,
             },
+            floor,
             allow: settings.allow.clone(),
             membership: membership.map(RefCell::new),
             throttle: RefCell::default(),
@@ -102,7 +107,14 @@ impl Receiver {
             ::log::warn!(target: "proxy_beacon", "ProxyBeaconMac any at {}: 64-bit MACs (siphash) are accepted", settings.span);
         }
         if let Some(m) = &receiver.membership {
-            m.borrow_mut().take_over(clock::now(), deaf);
+            let mut m = m.borrow_mut();
+            m.take_over(clock::now(), deaf);
+            if first {
+                m.retry_adds();
+            }
+            if !settings.allow.is_empty() {
+                m.turn_out(|origin| config::admit(&settings.allow, origin, None).is_ok());
+            }
         }
         spawn(Rc::clone(&receiver).follow());
         Ok(receiver)
@@ -157,6 +169,10 @@ impl Receiver {
             return;
         }
         let verdict = self.verifier.judge(bytes, clock::wall().0);
+        let verdict = verdict.and_then(|a| match self.is_stale(a.ts) {
+            true => Err(Refusal::Stale),
+            false => Ok(a),
+        });
         let outcome = verdict.and_then(|a| self.announcement(&a, from));
         match outcome {
             Ok(()) => self.board.count_accepted(self.row, clock::wall()),
@@ -171,6 +187,11 @@ impl Receiver {
                 }
             }
         }
+    }
+
+    /// A bound in the future is of a clock that was set back, and says nothing.
+    fn is_stale(&self, ts: i64) -> bool {
+        ts < self.floor && self.floor <= clock::wall().0
     }
 
     fn announcement(&self, a: &Announcement<'_>, from: SocketAddr) -> Result<(), Refusal> {

@@ -125,7 +125,6 @@ fn copy_beacon(a: &BeaconSlot, b: &BeaconSlot) {
         (&a.overflows, &b.overflows),
         (&a.sent, &b.sent),
         (&a.listened, &b.listened),
-        (&a.max_skew, &b.max_skew),
     ]
     .into_iter()
     .chain(a.drops.iter().zip(&b.drops))
@@ -137,6 +136,7 @@ fn copy_beacon(a: &BeaconSlot, b: &BeaconSlot) {
         (&a.last_dropped, &b.last_dropped),
         (&a.sent_ts, &b.sent_ts),
         (&a.floor, &b.floor),
+        (&a.max_skew, &b.max_skew),
     ] {
         to.store(from.load(Relaxed), Relaxed);
     }

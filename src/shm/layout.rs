@@ -105,7 +105,7 @@
 //! first line, the balancer and the texts are the supervisor's, all else is the holder's
 //!    0  u32  1 in use, 2 by an instance that ends · 4 oldest generation that uses it · 8 newest one · 12 sequence of the texts
 //!   16  u32  1 receives, 2 announces · 20 balancer slot plus 1; 0 none · 24 u64 timeout in ms
-//!   32  u64  accepted distance of clocks in µs · 40 i64 time stamps before this one are stale · 48 u32 generation of the
+//!   32  i64  accepted distance of clocks in µs · 40 i64 time stamps before this one are stale · 48 u32 generation of the
 //!            holder plus 1, all three written when a holder begins
 //!   64  u64  announcements accepted · 72 datagrams that the kernel dropped · 80 i64 wall: last one accepted
 //!   88  i64  wall: last one dropped · 96 u32 why, plus 1 · 100 leases in use · 104 i64 last time stamp sent · 112 u64 messages sent

@@ -15,6 +15,7 @@ use super::record::{
 };
 use super::scoreboard::Scoreboard;
 use crate::clock::{Mono, Wall};
+use crate::ids::Generation;
 
 /// A lease as it stands in the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -195,6 +196,31 @@ impl Scoreboard {
                 b.used.store(layout::CLOSING, Release);
             }
         }
+    }
+
+    /// A holder of `generation` begins, with clocks that may be off by `skew` µs. Gives whether it is
+    /// the first one of this generation, and before which time stamp everything is stale: marks
+    /// were kept for the former distance only, so a larger one lets in nothing that was stale.
+    pub fn begin_receiver(
+        &self,
+        row: BeaconRow,
+        generation: Generation,
+        skew: i64,
+        now: Wall,
+    ) -> (bool, i64) {
+        let Some(b) = self.beacon_slot(row) else {
+            return (false, 0);
+        };
+        let before = b.max_skew.load(Relaxed);
+        let floor = b.floor.load(Relaxed);
+        let floor = match before != 0 && before < skew {
+            true => floor.max(now.0.saturating_sub(before)),
+            false => floor,
+        };
+        b.floor.store(floor, Release);
+        b.max_skew.store(skew, Release);
+        let held = generation.0 + 1;
+        (b.held.swap(held, Relaxed) != held, floor)
     }
 
     /// Whether announcements are accepted.

@@ -4,9 +4,11 @@
 //! security B-N02), so the highest time stamp of each URL goes from one table to the next: at HUP
 //! and into a larger table from the old one, which the new holder reads once the old holder is
 //! gone; at a stop into a file beside the table (records as in [`super::saved`]); after a crash out
-//! of the table file that was left behind. Only marks go over, no lease and no member: what becomes
-//! of those is `BalancerPersist`'s matter.
+//! of the table file that was left behind. What a receiver knew that a reload took away the
+//! supervisor keeps, and writes into that file at once. Only marks go over, no lease and no member:
+//! what becomes of those is `BalancerPersist`'s matter.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ use super::snapshot::BeaconRole;
 use crate::clock::{Mono, Wall};
 use crate::codec::beacon::Origin;
 use crate::config::settings::Settings;
+use crate::ids::Generation;
 
 const HEADING: &str = "muster-beacons 1";
 /// Longest route that an announcement may have.
@@ -46,6 +49,122 @@ pub struct Mark {
     pub foreign: bool,
 }
 
+/// What is known of a receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Horizon {
+    /// Its server.
+    pub server: String,
+    /// Its balancer, `balancer://name`.
+    pub balancer: String,
+    /// How far clocks may be off, in µs, as it was when somebody last listened.
+    pub skew: i64,
+    /// Time stamps before this one are stale.
+    pub floor: i64,
+    /// A reload has taken it away.
+    pub off: bool,
+}
+
+/// All that makes replays visible.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// By URL.
+    pub leases: Vec<Mark>,
+    /// By receiver.
+    pub receivers: Vec<Horizon>,
+}
+
+/// A mark whose receiver nothing is known of is kept so long, in µs.
+const DAY: i64 = 86_400_000_000;
+
+impl Marks {
+    /// What is newer comes to it.
+    pub fn absorb(&mut self, newer: Marks) {
+        let name = |m: &Mark| (m.server.clone(), m.balancer.clone(), m.url.clone());
+        let all = self.leases.iter().enumerate();
+        let mut places: HashMap<_, usize> = all.map(|(i, m)| (name(m), i)).collect();
+        for m in newer.leases {
+            match places.get(&name(&m)).and_then(|&i| self.leases.get_mut(i)) {
+                Some(known) => {
+                    let ts = known.ts.max(m.ts);
+                    let foreign = known.foreign && m.foreign;
+                    *known = Mark { ts, foreign, ..m };
+                }
+                None => {
+                    places.insert(name(&m), self.leases.len());
+                    self.leases.push(m);
+                }
+            }
+        }
+        for h in newer.receivers {
+            let mut all = self.receivers.iter_mut();
+            match all.find(|o| o.server == h.server && o.balancer == h.balancer) {
+                Some(known) => {
+                    let floor = known.floor.max(h.floor);
+                    *known = Horizon { floor, ..h };
+                }
+                None => self.receivers.push(h),
+            }
+        }
+    }
+
+    /// All of it is of receivers that are not there now.
+    pub fn switch_off(&mut self) {
+        for h in &mut self.receivers {
+            h.off = true;
+        }
+    }
+
+    /// Drops what would be stale anyway: a larger distance of clocks never makes it young again.
+    pub fn prune(&mut self, now: Wall) {
+        let receivers = &self.receivers;
+        self.leases.retain(|m| {
+            let own = |h: &&Horizon| h.server == m.server && h.balancer == m.balancer;
+            let age = receivers.iter().find(own).map_or(DAY, |h| h.skew);
+            m.ts.saturating_add(age) >= now.0
+        });
+    }
+
+    /// Whether some of it is of receivers that these settings do not have.
+    pub fn any_off(&self) -> bool {
+        self.receivers.iter().any(|h| h.off)
+    }
+
+    /// Writes it into the file: beside it, then renamed, mode 0600. Without marks there is no file.
+    ///
+    /// # Errors
+    /// Of the file system; the old file stays then.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let mut out = String::new();
+        for h in &self.receivers {
+            let mut line = Line::new("receiver");
+            line.text("server", &h.server);
+            line.text("balancer", &h.balancer);
+            line.number("skew", h.skew.cast_unsigned());
+            line.number("floor", h.floor.cast_unsigned());
+            line.number("off", h.off.into());
+            line.end(&mut out);
+        }
+        for mark in &self.leases {
+            let mut line = Line::new("lease");
+            line.text("server", &mark.server);
+            line.text("balancer", &mark.balancer);
+            line.text("url", &mark.url);
+            line.number("ts", mark.ts.cast_unsigned());
+            line.text("route", &mark.announced.0);
+            line.number("factor", mark.announced.1.into());
+            line.number("foreign", mark.foreign.into());
+            line.end(&mut out);
+        }
+        if out.is_empty() {
+            return match fs::remove_file(path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+                _ => Ok(()),
+            };
+        }
+        replace(path, "beacons.new", &format!("{HEADING}\n{out}"))
+    }
+}
+
 /// The file that belongs to a table.
 pub fn path_for(table: &Path) -> PathBuf {
     table.with_extension("beacons")
@@ -53,24 +172,37 @@ pub fn path_for(table: &Path) -> PathBuf {
 
 /// What an earlier instance with this table left: in the file of an orderly stop, or in the table
 /// itself when it was killed. Gives what is worth telling too.
-pub fn left_by(table: &Path) -> (Vec<Mark>, Vec<(bool, String)>) {
+pub fn left_by(table: &Path) -> (Marks, Vec<(bool, String)>) {
     let mut told = Vec::new();
     let path = path_for(table);
-    let mut marks = match read(&path, HEADING, &mut told) {
-        Ok(records) => records.iter().filter_map(mark_of).collect(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(e) => {
-            told.push((true, format!("{}: {e}", path.display())));
-            Vec::new()
+    let mut marks = Marks::default();
+    match read(&path, HEADING, &mut told) {
+        Ok(records) => {
+            marks.leases = records.iter().filter_map(mark_of).collect();
+            marks.receivers = records.iter().filter_map(horizon_of).collect();
         }
-    };
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => told.push((true, format!("{}: {e}", path.display()))),
+    }
     match read_table(table) {
         Ok(snapshot) => {
+            let mut left = Marks::default();
             let receivers = snapshot.beacons.into_iter();
-            for b in receivers.filter(|b| b.role == BeaconRole::Receiver) {
+            for b in receivers.filter(|b| b.role == BeaconRole::Receiver && !b.balancer.is_empty())
+            {
                 let leases = b.leases.into_iter();
-                marks.extend(leases.map(|lease| mark(&b.server, &b.balancer, lease)));
+                let leases = leases.map(|lease| mark(&b.server, &b.balancer, lease));
+                left.leases.extend(leases.filter(|m| m.ts > 0));
+                left.receivers.push(Horizon {
+                    server: b.server,
+                    balancer: b.balancer,
+                    skew: b.max_skew,
+                    floor: b.floor,
+                    off: b.off,
+                });
             }
+            left.receivers.retain(|h| h.skew > 0);
+            marks.absorb(left);
         }
         Err(InspectError::Missing(_) | InspectError::Empty(_)) => {}
         Err(e) => told.push((
@@ -79,6 +211,17 @@ pub fn left_by(table: &Path) -> (Vec<Mark>, Vec<(bool, String)>) {
         )),
     }
     (marks, told)
+}
+
+fn horizon_of(r: &super::saved::Record) -> Option<Horizon> {
+    let number = |name| r.number(name).and_then(|n| i64::try_from(n).ok());
+    (r.kind() == "receiver").then_some(Horizon {
+        server: r.get("server").to_owned(),
+        balancer: r.get("balancer").to_owned(),
+        skew: number("skew")?,
+        floor: number("floor")?,
+        off: number("off") == Some(1),
+    })
 }
 
 fn mark(server: &str, balancer: &str, lease: Lease) -> Mark {
@@ -133,53 +276,37 @@ impl Scoreboard {
     }
 
     /// All marks of this table.
-    pub fn marks(&self) -> Vec<Mark> {
-        let mut out = Vec::new();
+    pub fn marks(&self) -> Marks {
+        let mut out = Marks::default();
+        let newest = self.table.header().generation.load(Relaxed);
         for (row, b) in self.receivers() {
             let (server, balancer) = (b.server.string(), b.balancer_name.string());
             let leases = self.lease_slots(row);
             let leases = leases.filter_map(|(index, slot)| read_lease(index, slot));
-            out.extend(leases.map(|lease| mark(&server, &balancer, lease)));
+            out.leases
+                .extend(leases.map(|lease| mark(&server, &balancer, lease)));
+            out.receivers.push(Horizon {
+                server,
+                balancer,
+                skew: b.max_skew.load(Relaxed),
+                floor: b.floor.load(Relaxed),
+                off: b.last_generation.load(Relaxed) < newest,
+            });
         }
-        out.retain(|m| m.ts > 0);
+        out.leases.retain(|m| m.ts > 0);
+        out.receivers.retain(|h| h.skew > 0);
         out
     }
 
-    /// Writes the marks into the file: beside it, then renamed, mode 0600. Without marks there is no
-    /// file.
-    ///
-    /// # Errors
-    /// Of the file system; the old file stays then.
-    pub fn save_marks(&self, path: &Path) -> io::Result<()> {
-        let mut out = String::new();
-        for mark in self.marks() {
-            let mut line = Line::new("lease");
-            line.text("server", &mark.server);
-            line.text("balancer", &mark.balancer);
-            line.text("url", &mark.url);
-            line.number("ts", mark.ts.cast_unsigned());
-            line.text("route", &mark.announced.0);
-            line.number("factor", mark.announced.1.into());
-            line.number("foreign", mark.foreign.into());
-            line.end(&mut out);
-        }
-        if out.is_empty() {
-            return match fs::remove_file(path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-                _ => Ok(()),
-            };
-        }
-        replace(path, "beacons.new", &format!("{HEADING}\n{out}"))
-    }
-
-    /// Puts marks into a new table, as leases without members. A receiver that nobody knew (its server
-    /// has another name now) takes those of all: a mark that is another's only refuses what is old.
-    /// Marks whose messages are stale now serve nothing, but for members that BalancerPersist kept.
+    /// Puts marks into rows that are new, as leases without members. A receiver that nobody knew (its
+    /// server has another name now), or that was away for a while, takes those of all: a mark that
+    /// is another's only refuses what is old. Marks whose messages are stale now serve nothing, but
+    /// for members that BalancerPersist kept.
     pub fn restore_marks(
         &self,
         settings: &Settings,
         rows: &Assignment,
-        marks: &[Mark],
+        marks: &Marks,
         now: (Mono, Wall),
     ) {
         for (i, r) in settings.receivers.iter().enumerate() {
@@ -189,19 +316,34 @@ impl Scoreboard {
             let Some(b) = self.table.beacon(usize::from(row.0)) else {
                 continue;
             };
+            // One that goes on has its leases, which its holder may be writing to.
+            if b.first_generation.load(Relaxed) != rows.generation().0 || r.balancer.is_none() {
+                continue;
+            }
+            let is_own = |server: &str, balancer: &str| {
+                b.server.is(server.as_bytes()) && b.balancer_name.is(balancer.as_bytes())
+            };
+            let own = |m: &&Mark| is_own(&m.server, &m.balancer);
+            let mut horizons = marks.receivers.iter();
+            let horizon = horizons.find(|h| is_own(&h.server, &h.balancer));
+            let known = match horizon {
+                Some(h) => !h.off,
+                None => marks.leases.iter().any(|m| own(&m)),
+            };
+            if let Some(h) = horizon {
+                b.max_skew.store(h.skew, Relaxed);
+                b.floor.store(h.floor, Relaxed);
+            }
             let kept = settings.server(r.server).proxy.persist;
             let memory = i64::try_from(r.max_skew.as_micros() * 2).unwrap_or(i64::MAX);
-            let own = |m: &Mark| {
-                b.server.is(m.server.as_bytes()) && b.balancer_name.is(m.balancer.as_bytes())
-            };
-            let known = marks.iter().any(own);
-            let own = marks.iter().filter(|m| {
-                m.is_sound()
-                    && (own(m) || !known)
-                    && (kept || m.ts.saturating_add(memory) >= now.1.0)
-            });
-            for m in own {
-                self.raise(row, m, now.0, m.foreign || !known);
+            let fresh = |m: &&Mark| kept || m.ts.saturating_add(memory) >= now.1.0;
+            let all = marks.leases.iter().filter(|m| m.is_sound() && fresh(m));
+            let (mine, others): (Vec<_>, Vec<_>) = all.partition(own);
+            for m in mine {
+                self.raise(row, m, now.0, m.foreign);
+            }
+            for m in others.into_iter().filter(|_| !known) {
+                self.raise(row, m, now.0, true);
             }
         }
     }
@@ -286,22 +428,30 @@ impl Scoreboard {
             .filter(|b| b.used.load(Relaxed) != 0 && b.role.load(Relaxed) == ROLE_SENDER)
     }
 
-    /// A receiver without any lease takes the marks of all others, also of those that a reload gave
-    /// up for it (see [`Scoreboard::restore_marks`]).
+    /// A receiver that this generation made takes the marks of all that were there before, also of
+    /// those that a reload gave up for it (see [`Scoreboard::restore_marks`]).
     pub fn adopt_marks(
         &self,
         row: BeaconRow,
+        generation: Generation,
         former: &[Rc<Scoreboard>],
         now: Mono,
         memory: Duration,
     ) {
-        let in_use = |(_, slot): (u16, &LeaseSlot)| slot.state.load(Relaxed) != LEASE_FREE;
-        if self.lease_slots(row).any(in_use) {
+        let Some(own) = self.table.beacon(usize::from(row.0)) else {
+            return;
+        };
+        let is_new = |b: &BeaconSlot| b.first_generation.load(Relaxed) == generation.0;
+        let same = |b: &BeaconSlot| {
+            b.server.is(&own.server.bytes()) && b.balancer_name.is(&own.balancer_name.bytes())
+        };
+        let mut before = former.iter().flat_map(|t| t.receivers());
+        if !is_new(own) || before.any(|(_, b)| same(b)) {
             return;
         }
-        let own = |table: &Scoreboard, other| std::ptr::eq(self, table) && other == row;
         for table in std::iter::once(self).chain(former.iter().map(|t| &**t)) {
-            for (other, _) in table.receivers().filter(|(other, _)| !own(table, *other)) {
+            let here = std::ptr::eq(self, table);
+            for (other, _) in table.receivers().filter(|(_, b)| !(here && is_new(b))) {
                 for (index, slot) in table.lease_slots(other) {
                     let lease = read_lease(index, slot);
                     let lease = lease.filter(|l| now.since(l.last_seen) <= memory);
@@ -324,7 +474,7 @@ mod tests {
     use crate::config::bare::bare;
     use crate::config::beacon::{BeaconBalancer, HostPort, Receiver};
     use crate::config::settings::BalancerParams;
-    use crate::ids::{BalancerNo, Generation, ServerNo};
+    use crate::ids::{BalancerNo, ServerNo};
     use crate::shm::{NewMember, status, test_dir};
     use std::os::unix::fs::PermissionsExt;
 
@@ -365,7 +515,12 @@ mod tests {
     }
 
     fn stamps(board: &Scoreboard) -> Vec<(String, i64)> {
-        let mut list: Vec<_> = board.marks().into_iter().map(|m| (m.url, m.ts)).collect();
+        let mut list: Vec<_> = board
+            .marks()
+            .leases
+            .into_iter()
+            .map(|m| (m.url, m.ts))
+            .collect();
         list.sort();
         list
     }
@@ -378,7 +533,7 @@ mod tests {
         let row = rows.receiver(0).unwrap();
         let path = path_for(&dir.join("board"));
         let wall = Wall(1_790_000_000_000_000);
-        old.save_marks(&path).unwrap();
+        old.marks().save(&path).unwrap();
         assert!(!path.exists(), "nothing to tell, no file");
         for (i, url) in ["http://a", "http://b", "http://stale"].iter().enumerate() {
             let ts = if i == 2 { 5 } else { wall.0 + i as i64 };
@@ -388,10 +543,10 @@ mod tests {
         assert!(old.is_receiving(row));
         old.close_receivers();
         assert!(!old.is_receiving(row), "what comes later is in no file");
-        old.save_marks(&path).unwrap();
+        old.marks().save(&path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let fresh = |marks: &[Mark]| {
+        let fresh = |marks: &Marks| {
             let (new, rows) = board(&dir, "new");
             new.restore_marks(&settings(&dir), &rows, marks, (NOW, wall));
             new
@@ -424,7 +579,7 @@ mod tests {
         assert_eq!(stamps(&fresh(&marks)), want(0)[..1]);
         fs::write(&path, "something else\n").unwrap();
         let (marks, told) = left_by(&dir.join("board"));
-        assert!(marks.is_empty() && told.len() == 1);
+        assert!(marks == Marks::default() && told.len() == 1);
         let _ = fs::remove_dir_all(dir);
     }
 
@@ -449,18 +604,15 @@ mod tests {
         let row = rows.receiver(0).unwrap();
         assert_ne!(row, old);
         assert!(new.find_lease(row, "http://a").is_none());
-        new.adopt_marks(row, &[], NOW, MEMORY);
+        new.adopt_marks(row, Generation(1), &[], NOW, MEMORY);
         let ts = |url| new.find_lease(row, url).map(|l| l.last_ts);
         assert_eq!(
             (ts("http://a"), ts("http://long-ago")),
             (Some(wall.0), None)
         );
-        // One that knows of somebody takes no others.
+        assert!(new.find_lease(row, "http://a").unwrap().state.foreign);
         board.make_lease(old, 2, "http://b", wall.0, NOW);
-        new.adopt_marks(row, std::slice::from_ref(&board), NOW, MEMORY);
-        assert_eq!(ts("http://b"), None);
-        new.free_lease(row, 0);
-        new.adopt_marks(row, &[board], NOW, MEMORY);
+        new.adopt_marks(row, Generation(1), &[board], NOW, MEMORY);
         assert_eq!(ts("http://b"), Some(wall.0));
         // At a start too.
         new.free_lease(row, 0);
@@ -471,6 +623,51 @@ mod tests {
         let rows = fresh.assign(&s, Generation(0)).unwrap();
         fresh.restore_marks(&s, &rows, &marks, (NOW, wall));
         assert_eq!(stamps(&fresh), [("http://a".to_owned(), wall.0)]);
+        let _ = fs::remove_dir_all(dir);
+    }
+
+    /// A reload takes a receiver away, another brings it back, with clocks allowed to be further off.
+    #[test]
+    fn a_receiver_that_was_away_knows_what_it_knew() {
+        let dir = test_dir("away");
+        let s = settings(&dir);
+        let mut without = settings(&dir);
+        without.receivers.clear();
+        let (board, rows) = board(&dir, "board");
+        let wall = Wall(1_790_000_000_000_000);
+        let row = rows.receiver(0).unwrap();
+        let skew = 5_000_000;
+        board.begin_receiver(row, Generation(0), skew, wall);
+        for (i, url) in ["http://a", "http://old"].iter().enumerate() {
+            board.make_lease(row, i as u16, url, wall.0 - 6_000_000 * i as i64, NOW);
+        }
+        let mut kept = Marks::default();
+        let path = path_for(&dir.join("board"));
+        for generation in [1, 2] {
+            let generation = Generation(generation);
+            kept.absorb(board.marks());
+            kept.prune(wall);
+            board.assign(&without, generation).unwrap();
+            board.set_generation(generation, 1);
+            assert!(board.marks().any_off());
+        }
+        kept.switch_off();
+        // Also when all of it ends meanwhile.
+        kept.save(&path).unwrap();
+        board.remove();
+        let (marks, _) = left_by(&dir.join("board"));
+        assert_eq!(marks, kept);
+        let rows = board.assign(&s, Generation(3)).unwrap();
+        let row = rows.receiver(0).unwrap();
+        assert!(board.find_lease(row, "http://a").is_none(), "a new row");
+        board.restore_marks(&s, &rows, &marks, (NOW, wall));
+        assert_eq!(stamps(&board), [("http://a".to_owned(), wall.0)]);
+        // What is older than its marks was stale by the distance that held then.
+        let later = Wall(wall.0 + 7);
+        let begun = board.begin_receiver(row, Generation(3), skew * 2, later);
+        assert_eq!(begun, (true, later.0 - skew));
+        let begun = board.begin_receiver(row, Generation(3), skew * 2, Wall(later.0 + 9));
+        assert_eq!(begun, (false, later.0 - skew));
         let _ = fs::remove_dir_all(dir);
     }
 

@@ -493,7 +493,7 @@ record!(
         /// `ProxyBeaconTimeout` in ms.
         24 timeout_ms: AtomicU64,
         /// `ProxyBeaconMaxSkew` in µs, of the last holder; 0: there was none.
-        32 max_skew: AtomicU64,
+        32 max_skew: AtomicI64,
         /// Time stamps before this one are stale, whatever the distance is now.
         40 floor: AtomicI64,
         /// Generation of the last holder, plus 1.

@@ -224,6 +224,12 @@ pub struct BeaconInfo {
     pub overflows: u64,
     /// Messages sent.
     pub sent: u64,
+    /// `ProxyBeaconMaxSkew` in µs, of its last holder; 0: there was none.
+    pub max_skew: i64,
+    /// Time stamps before this one are stale.
+    pub floor: i64,
+    /// The newest configuration does not have it.
+    pub off: bool,
     /// Its leases.
     pub leases: Vec<Lease>,
 }
@@ -509,6 +515,9 @@ fn beacon(table: &Table, row: usize, slot: &BeaconSlot) -> BeaconInfo {
         }),
         overflows: slot.overflows.load(Relaxed),
         sent: slot.sent.load(Relaxed),
+        max_skew: slot.max_skew.load(Relaxed),
+        floor: slot.floor.load(Relaxed),
+        off: slot.last_generation.load(Relaxed) < table.header().generation.load(Relaxed),
         leases: (0..layout::LEASES)
             .filter_map(|i| read_lease(i as u16, table.lease(row, i)?))
             .collect(),

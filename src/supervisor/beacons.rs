@@ -11,7 +11,9 @@ use super::estate::Estate;
 use crate::clock;
 use crate::config::beacon::{HostPort, Receiver};
 use crate::config::settings::Settings;
-use crate::shm::marks;
+use crate::ids::Generation;
+use crate::shm::marks::{self, Marks};
+use crate::shm::{Scoreboard, WorkerInfo, status};
 use crate::sys::udp;
 
 /// A bound socket, shared by the generations that use it.
@@ -75,16 +77,72 @@ fn bind_new(
     }
 }
 
-/// What makes replays visible outlives the instance. False: it could not be saved, so the table is
-/// the only place where it stands.
-#[must_use]
-pub fn save_marks(estate: &Estate, table: &Path) -> bool {
-    let path = marks::path_for(table);
+/// What makes replays visible: of former receivers (`kept`), and of all tables. `serving`: the
+/// generation whose receivers are there.
+pub fn marks(kept: &Marks, estates: &[Estate], serving: Option<Generation>) -> Marks {
+    let wall = clock::read_wall();
+    let mut all = kept.clone();
+    all.switch_off();
+    all.prune(wall);
+    let serves = |e: &&Estate| Some(e.generation) == serving;
+    let now = estates.iter().find(serves).or(estates.last());
     // A table that was cut says nothing.
-    if estate.settings.receivers.is_empty() || estate.board.damaged() {
-        return true;
+    let tables = estates.iter().filter(|e| !e.board.damaged());
+    let mut seen: Vec<&Rc<Scoreboard>> = Vec::new();
+    for e in tables {
+        let is_serving = now.is_some_and(|n| Rc::ptr_eq(&n.board, &e.board));
+        if is_serving || seen.iter().any(|b| Rc::ptr_eq(b, &e.board)) {
+            continue;
+        }
+        seen.push(&e.board);
+        let mut marks = e.board.marks();
+        marks.switch_off();
+        marks.prune(wall);
+        all.absorb(marks);
     }
-    let saved = estate.board.save_marks(&path);
+    if let Some(e) = now.filter(|e| !e.board.damaged()) {
+        all.absorb(e.board.marks());
+    }
+    all
+}
+
+/// What to warn of when a reload takes receivers away whose members stay.
+pub fn orphans(estate: &Estate, before: &Estate) -> Vec<String> {
+    let names = |e: &Estate| -> Vec<String> {
+        let receivers = e.settings.receivers.iter();
+        let balancers = receivers.filter_map(|r| r.balancer.as_ref());
+        balancers.map(|b| b.name.clone()).collect()
+    };
+    let now = names(estate);
+    let gone: Vec<_> = names(before)
+        .into_iter()
+        .filter(|name| !now.contains(name))
+        .collect();
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    let balancers = estate.board.snapshot().balancers.into_iter();
+    let gone = balancers.filter(|b| gone.contains(&b.name));
+    let joined =
+        |m: &&WorkerInfo| m.status & status::BEACON != 0 && m.status & status::DISABLED == 0;
+    gone.filter_map(|b| {
+        let n = b.members.iter().filter(joined).count();
+        (n > 0).then(|| {
+            format!(
+                "{}: no ProxyBeaconListen feeds it any more, and {n} member(s) that joined by announcement stay; nobody evicts them now: disable them in the balancer manager, or restart with HUP",
+                b.name
+            )
+        })
+    })
+    .collect()
+}
+
+/// They outlive the instance. False: they could not be saved, so the table is the only place where
+/// they stand.
+#[must_use]
+pub fn save_marks(marks: &Marks, table: &Path) -> bool {
+    let path = marks::path_for(table);
+    let saved = marks.save(&path);
     if let Err(error) = &saved {
         ::log::error!(
             target: "proxy_beacon",

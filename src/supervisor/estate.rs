@@ -17,7 +17,8 @@ use crate::clock;
 use crate::config::settings::Settings;
 use crate::ids::Generation;
 use crate::log::Logs;
-use crate::shm::{Assignment, Scoreboard, ShmError, marks, saved};
+use crate::shm::marks::{self, Marks};
+use crate::shm::{Assignment, Scoreboard, ShmError, saved};
 use crate::sys::fork;
 use crate::sys::nudge::Nudge;
 use crate::sys::privilege::{self, Choice};
@@ -51,6 +52,9 @@ pub struct Estate {
     pub restored: Vec<(bool, String)>,
     /// The same, for the notice level.
     pub noticed: Option<String>,
+    /// Replay marks that an earlier instance left, also those of receivers that are not configured
+    /// now.
+    pub left: Marks,
     /// The same of the replay marks that were read.
     pub remembered: Vec<(bool, String)>,
     /// One for each child, so that one can ask another to accept.
@@ -69,6 +73,8 @@ pub struct Before<'a> {
     pub places: Vec<Place>,
     /// How long to wait for addresses that a dead supervisor's children are about to free.
     pub patience: Duration,
+    /// What is known of announcements.
+    pub marks: Marks,
     /// Where the table is.
     pub table: &'a Path,
     /// What is known of balancers is dropped (HUP), but for what BalancerPersist keeps.
@@ -103,9 +109,7 @@ impl Estate {
         let children = children(&settings);
         // After the sockets: by now nobody of a killed instance hears anything.
         let (marks, remembered) = match before.serving {
-            Some(e) if before.drop_state => (e.board.marks(), Vec::new()),
-            Some(_) => Default::default(),
-            None if settings.receivers.is_empty() => Default::default(),
+            Some(_) => (before.marks.clone(), Vec::new()),
             None => marks::left_by(before.table),
         };
         let mut restored = Vec::new();
@@ -147,6 +151,7 @@ impl Estate {
             assignment: Rc::new(assignment),
             restored,
             noticed,
+            left: marks,
             remembered,
             life,
             lifeline,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::beacons;
 use super::estate::{Estate, children, cpus};
 use crate::config::settings::Note;
 use crate::log;
@@ -22,13 +23,17 @@ pub fn say_all(estate: &Estate, before: Option<&Estate>) {
         ("proxy_beacon", &estate.remembered),
     ];
     for (target, list) in told {
-        for (warning, text) in list {
+        let heard = target != "proxy_beacon" || !settings.receivers.is_empty();
+        for (warning, text) in list.iter().filter(|_| heard) {
             let level = match warning {
                 true => ::log::Level::Warn,
                 false => ::log::Level::Info,
             };
             ::log::log!(target: target, level, "{text}");
         }
+    }
+    for text in before.map_or(Vec::new(), |b| beacons::orphans(estate, b)) {
+        ::log::warn!(target: "proxy_beacon", "{text}");
     }
     for text in estate.assignment.dropped() {
         ::log::warn!(target: "proxy_balancer", "{text}");

@@ -16,13 +16,14 @@ use super::keeping::{self, Keeper, Stamp};
 use super::programs::Programs;
 use super::state::{Ask, State};
 use super::transition::{Action, Event, Weight, deadline, transition};
-use super::{Entry, Options, child, notes};
+use super::{Entry, Options, beacons, child, notes};
 use crate::clock;
 use crate::config::build::{self, Invocation};
 use crate::config::settings::Settings;
 use crate::ids::{ChildNo, Generation, SlotNo};
 use crate::log;
 use crate::shm::TableLock;
+use crate::shm::marks::Marks;
 use crate::sys::fork::{self, Forked};
 use crate::sys::pidfile::PidFile;
 use crate::sys::signal::{self, Received, Signal, Signals};
@@ -53,6 +54,8 @@ pub struct Supervisor {
     /// The state that was written when the names were let go, and whose it was.
     pub(super) saved: Option<(Generation, Stamp)>,
     keeper: Keeper,
+    /// Replay marks that stand in no table any more.
+    marks: Marks,
 }
 
 /// How the loop ends.
@@ -103,6 +106,7 @@ impl Supervisor {
             serving: None,
             places: Vec::new(),
             patience,
+            marks: Marks::default(),
             table: &table_path,
             drop_state: false,
         };
@@ -134,6 +138,7 @@ impl Supervisor {
         programs.watch(&estate);
         Ok(Supervisor {
             keeper: Keeper::new(&estate),
+            marks: estate.left.clone(),
             state: State::new(waiting.is_some()),
             invocation,
             options,
@@ -348,6 +353,7 @@ impl Supervisor {
             serving: serving.and_then(|no| self.estate(no)),
             places: self.estates.iter().flat_map(|e| e.places.clone()).collect(),
             patience: Duration::ZERO,
+            marks: self.all_marks(),
             table: &self.table_path,
             drop_state: ask == Ask::Restart,
         };
@@ -475,11 +481,21 @@ impl Supervisor {
     fn forget(&mut self, generation: Generation) {
         self.save_late(Some(generation));
         if let Some(at) = self.estates.iter().position(|e| e.generation == generation) {
+            self.marks = self.all_marks();
             let estate = self.estates.remove(at);
+            if self.marks.any_off() && self.pid_file.is_some() {
+                // A receiver is gone: after a crash it may be back.
+                let _ = beacons::save_marks(&self.marks, &self.table_path);
+            }
             estate.logs.flush();
             estate.logs.stop_programs();
             self.programs.forget(generation);
         }
+    }
+
+    fn all_marks(&self) -> Marks {
+        let serving = self.state.serving().map(|f| f.no);
+        beacons::marks(&self.marks, &self.estates, serving)
     }
 
     /// Wakes the children of the serving generations: somebody died.
@@ -531,7 +547,7 @@ impl Supervisor {
         self.save();
         if let Some(e) = self.estates.last() {
             e.board.close_receivers();
-            if super::beacons::save_marks(e, &self.table_path) {
+            if beacons::save_marks(&self.all_marks(), &self.table_path) {
                 e.board.remove();
             }
             let lock = super::child::watchdog_path(&e.settings.process.scoreboard_file);

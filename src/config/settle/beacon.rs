@@ -26,7 +26,11 @@ pub fn resolve(
     for (draft, server) in drafts.into_iter().zip(servers) {
         if draft.listen.is_some() {
             let found = receiver(build, draft, server, listens, balancers);
-            receivers.extend(found.filter(|r| is_alone(build, r, &receivers)));
+            let found = found.filter(|r| is_alone(build, r, &receivers));
+            if let Some(r) = &found {
+                shares_no_key(build, r, &receivers);
+            }
+            receivers.extend(found);
         } else if draft.address_span.is_some() {
             senders.extend(sender(build, draft, server));
         }
@@ -91,6 +95,21 @@ fn is_alone(build: &mut Build, r: &Receiver, others: &[Receiver]) -> bool {
         r.place, other.span
     ));
     false
+}
+
+/// What is signed does not say which balancer is meant.
+fn shares_no_key(build: &mut Build, r: &Receiver, others: &[Receiver]) {
+    let same = |o: &&Receiver| {
+        let (a, b) = (&o.balancer, &r.balancer);
+        a.is_some() && b.is_some() && a != b && o.keys.iter().any(|k| r.keys.contains(k))
+    };
+    if let Some(other) = others.iter().find(same) {
+        at(build, &r.span, "ProxyBeaconListen");
+        build.warn(format!(
+            "ProxyBeaconListen: {} has the same secret for another balancer, so what is announced to one of them, recorded and sent to the other, joins that one too; write a secret of its own for each balancer",
+            other.span
+        ));
+    }
 }
 
 /// What the line does not say comes from the server and the Listen lines.
