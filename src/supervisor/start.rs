@@ -97,8 +97,13 @@ fn run_single(mut supervisor: Supervisor) -> i32 {
     };
     supervisor.announce_single();
     let (pid_file, lock, table) = supervisor.take_names();
+    // Replay marks stand nowhere else, and this process may have no right to write a file there: the
+    // next start reads them out of the table, as after a crash.
+    let marked = !supervisor.estates[0].settings.receivers.is_empty();
     fork::at_exit(move || {
-        let _ = std::fs::remove_file(&table);
+        if !marked {
+            let _ = std::fs::remove_file(&table);
+        }
         if let Some(l) = lock {
             l.remove();
         }

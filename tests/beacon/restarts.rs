@@ -57,6 +57,30 @@ fn replays_are_seen_after_every_kind_of_restart() {
     eventually("it joined again", || is_member(&server, backend.port));
 }
 
+/// The process that is alone too.
+#[test]
+fn a_single_process_leaves_its_marks() {
+    let backend = Backend::start("a");
+    let beacon = udp_port();
+    let mut server = Server::prepare(&conf(beacon, 4, "30", ""));
+    server.launch(&["-X"], &[]);
+    let mut peer = Peer::new(beacon);
+    let mut last = Vec::new();
+    eventually("it joined", || {
+        last = peer.announce(backend.port, "");
+        is_member(&server, backend.port)
+    });
+    server.signal(Signal::SIGTERM);
+    server.wait_exit();
+    server.launch(&[], &[]);
+    holder(&server);
+    eventually("the replay is counted", || {
+        peer.send(&last);
+        drops(&server, "replayed/reordered ts") > 0
+    });
+    assert!(members(&server).is_empty());
+}
+
 /// A disk that is full at the stop, and whatever stands where the marks are written first.
 #[test]
 fn marks_that_cannot_be_saved_stay_in_the_table() {
