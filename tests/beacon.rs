@@ -187,6 +187,7 @@ fn backends_join_share_leave_and_return() {
     }
     // One falls silent.
     let began = Instant::now();
+    peer.announce(backends[2].port, "");
     eventually("it is evicted", || {
         for b in &backends[..2] {
             peer.announce(b.port, "");
