@@ -25,11 +25,16 @@ pub(super) struct Stamp {
 /// How often is looked for changes that no file has.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// The longest time between two tries to write what could not be written.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// Knows whether something was changed since the state was written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keeper {
     written: (Generation, u64),
     due: Option<Mono>,
+    pause: Duration,
+    failed: bool,
 }
 
 impl Keeper {
@@ -38,6 +43,8 @@ impl Keeper {
         Keeper {
             written: (estate.generation, estate.board.all_changes()),
             due: None,
+            pause: EVERY,
+            failed: false,
         }
     }
 
@@ -55,9 +62,19 @@ impl Keeper {
         if self.due.is_some_and(|due| now < due) {
             return false;
         }
-        self.due = Some(now + EVERY);
+        self.due = Some(now + self.pause);
         let state = (e.generation, e.board.all_changes());
-        std::mem::replace(&mut self.written, state) != state
+        std::mem::replace(&mut self.written, state) != state || self.failed
+    }
+
+    /// What came of writing it: a failure is tried again, less and less often.
+    pub(super) fn was_saved(&mut self, well: bool, now: Mono) {
+        self.failed = !well;
+        self.pause = match well {
+            true => EVERY,
+            false => (self.pause * 2).min(LONGEST),
+        };
+        self.due = Some(now + self.pause);
     }
 }
 

@@ -514,6 +514,7 @@ impl Supervisor {
         let e = self.estates.iter().find(|e| Some(e.generation) == serving);
         if self.keeper.is_due(e, clock::now()) {
             self.save();
+            self.keeper.was_saved(self.saved.is_some(), clock::now());
         }
     }
 

@@ -259,6 +259,15 @@ fn what_is_kept_is_never_older_than_the_last_change() {
     common::eventually("the change is written", || {
         std::fs::read_to_string(&file).is_ok_and(|text| text.contains("factor=300"))
     });
+    // What could not be written is tried again without another change.
+    let obstacle = s.server.table().with_extension("balancers.new");
+    std::fs::create_dir(&obstacle).unwrap();
+    s.edit("w_lf=4");
+    s.server.wait_log("could not save the balancers' state");
+    std::fs::remove_dir(&obstacle).unwrap();
+    common::eventually("it is written after all", || {
+        std::fs::read_to_string(&file).is_ok_and(|text| text.contains("factor=400"))
+    });
     let children = s.server.children();
     for pid in std::iter::once(s.server.pid()).chain(children) {
         let pid = nix::unistd::Pid::from_raw(pid);
@@ -267,7 +276,7 @@ fn what_is_kept_is_never_older_than_the_last_change() {
     s.server.wait_exit();
     s.launch_again();
     let m = s.member(0);
-    assert_eq!((m.status & status::DISABLED, m.load_factor), (0, 300));
+    assert_eq!((m.status & status::DISABLED, m.load_factor), (0, 400));
     // Off by a reload or at a start, then On.
     for reload in [true, false] {
         s.edit("w_lf=5");

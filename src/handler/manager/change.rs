@@ -93,7 +93,18 @@ pub fn read(params: &Params, live: &Live) -> Result<Changes, Vec<String>> {
     let mut wrong = Vec::new();
     for (name, value) in params.iter() {
         let shown = name.strip_prefix(SHOWN).is_some_and(|n| params.has(n));
-        if shown || untouched(params, name, value) {
+        if shown {
+            continue;
+        }
+        if untouched(params, name, value) {
+            let now = fields::value(&live.shown, name);
+            if let Some(now) = now.filter(|_| !live.shows(name, value)) {
+                changes.ignored.push(format!(
+                    "{name} was \"{}\" when this form was made and is \"{}\" now: left alone; load the page again to change it",
+                    brief(value),
+                    brief(now)
+                ));
+            }
             continue;
         }
         let done = one(&mut changes, live, name, value);
@@ -525,6 +536,14 @@ mod tests {
         assert_eq!(
             member("w_status_C=1&was_w_status_C=0").set,
             status::HEALTH_FAILED
+        );
+        // Where that is not what is now, it is told.
+        let late = of("b_max=9&was_b_max=9").unwrap();
+        assert_eq!((late.balancer, late.ignored.len()), (None, 1));
+        assert!(
+            late.ignored[0].contains("load the page again"),
+            "{:?}",
+            late.ignored
         );
         // Nothing was shown of these.
         assert_eq!(of("was_w_lf=1").unwrap().ignored.len(), 1);
