@@ -226,7 +226,7 @@ async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
     let receiver = holder.settings.receivers[index].clone();
     let mut pause = FIRST_PAUSE;
     // The holder before may have bound it itself, and closes it about now.
-    let mut first = true;
+    let mut soon = 3;
     if !receiver.place.is_name() {
         timer::sleep(SOON).await;
     }
@@ -239,10 +239,9 @@ async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
         match bound {
             Ok(fd) => return holder.start_receiver(&receiver, row, UdpSocket::from(fd), true),
             Err(e)
-                if std::mem::take(&mut first)
-                    && receiver.place.is_name()
-                    && e.kind() == io::ErrorKind::AddrInUse =>
+                if soon > 0 && receiver.place.is_name() && e.kind() == io::ErrorKind::AddrInUse =>
             {
+                soon -= 1;
                 timer::sleep(SOON).await;
             }
             Err(e) => {
@@ -260,7 +259,7 @@ async fn bind_later(holder: Holder, index: usize, row: BeaconRow) {
 }
 
 /// Blocks for a look-up, within a bound.
-fn bind_place(place: &config::HostPort) -> io::Result<OwnedFd> {
+pub(super) fn bind_place(place: &config::HostPort) -> io::Result<OwnedFd> {
     if !place.is_name() {
         return udp::bind(&place.host, place.port);
     }

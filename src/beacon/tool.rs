@@ -8,17 +8,18 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use super::holder::bind_place;
 use super::membership::{is_idle, names};
 use crate::clock::{read_mono, read_wall};
 use crate::codec::beacon::{
     Announcement, Key, LONGEST, MacPolicy, Origin, Reach, Refusal, Verifier,
 };
-use crate::config::beacon::{Allowed, Receiver, admit};
+use crate::config::beacon::{Allowed, HostPort, Receiver, admit};
 use crate::config::directive::beacon::{host_port, is_path, secret_file};
 use crate::config::directive::value::{Unit, interval};
 use crate::config::settings::Settings;
 use crate::shm::{BeaconRole, Snapshot, inspect, status};
-use crate::sys::{stdout, udp};
+use crate::sys::stdout;
 
 const USAGE: &str = "usage: muster beacon check [DATAGRAM]           judge it (else standard input) as a receiver would
        muster beacon check --listen HOST:PORT    judge what comes in, until interrupted
@@ -193,7 +194,7 @@ fn check(
         table,
     };
     if let Some(place) = listen {
-        return follow(&judge, &place.host, place.port);
+        return follow(&judge, &place);
     }
     let bytes = match datagram {
         Some(text) => text.into_bytes(),
@@ -217,14 +218,14 @@ fn check(
     }
 }
 
-fn follow(judge: &Judge, host: &str, port: u16) -> Result<i32, String> {
+fn follow(judge: &Judge, place: &HostPort) -> Result<i32, String> {
     let fail = |e: io::Error| match e.kind() {
         io::ErrorKind::AddrInUse => format!(
-            "cannot listen on {host}:{port}: {e}; if a running muster has it, name another port and have backends announce there too"
+            "cannot listen on {place}: {e}; if a running muster has it, name another port and have backends announce there too"
         ),
-        _ => format!("cannot listen on {host}:{port}: {e}"),
+        _ => format!("cannot listen on {place}: {e}"),
     };
-    let socket = UdpSocket::from(udp::bind(host, port).map_err(fail)?);
+    let socket = UdpSocket::from(bind_place(place).map_err(fail)?);
     socket.set_nonblocking(false).map_err(fail)?;
     let here = socket.local_addr().map_err(fail)?;
     stdout::complain(&format!("listening at {here}"));
