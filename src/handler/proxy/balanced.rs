@@ -407,7 +407,7 @@ impl Stage<'_> {
 /// Tells the client when a member is tried again, where that is known.
 fn retry_after(req: &mut Request, wait: Option<Duration>) {
     if let Some(wait) = wait {
-        let seconds = (wait.as_secs() + 1).to_string();
+        let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
         req.error_fields.set("Retry-After", seconds.as_bytes());
     }
 }
