@@ -50,6 +50,16 @@ fn who(server: &Server) -> String {
     }
 }
 
+/// Where the file of heartbeats goes. A child writes it, which runs as another user when the tests are
+/// run by root.
+fn storage(server: &Server) -> std::path::PathBuf {
+    let path = server.root.join("hearts/hb.dat");
+    let dir = path.parent().unwrap();
+    std::fs::create_dir(dir).unwrap();
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    path
+}
+
 #[test]
 fn requests_go_where_slots_are_free() {
     let (a, b) = (Backend::start("a"), Backend::start("b"));
@@ -137,11 +147,7 @@ fn the_file_is_written_where_it_is_asked_for() {
     let port = udp_port();
     let more = "HeartbeatMaxServers 0\nHeartbeatStorage @ROOT@/hearts/hb.dat\n";
     let mut server = Server::prepare(&conf(port, more, &[&a]));
-    let path = server.root.join("hearts/hb.dat");
-    // A child writes it, which runs as another user when the tests are run by root.
-    let dir = path.parent().unwrap();
-    std::fs::create_dir(dir).unwrap();
-    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let path = storage(&server);
     server.launch(&[], &[]);
     beat(port, &[b"v=1&ready=75&busy=3"], || {
         std::fs::read_to_string(&path).is_ok_and(|text| !text.is_empty())
@@ -174,10 +180,7 @@ fn the_file_holds_what_was_posted_to_any_child_and_outlives_its_writer() {
     let more = "HeartbeatMaxServers 0\nHeartbeatStorage @ROOT@/hearts/hb.dat\n\
                 ProxyPass /beat !\n<Location /beat>\nSetHandler heartbeat\n</Location>\n";
     let mut server = Server::prepare(&conf(port, more, &[&a]));
-    let path = server.root.join("hearts/hb.dat");
-    let dir = path.parent().unwrap();
-    std::fs::create_dir(dir).unwrap();
-    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let path = storage(&server);
     server.launch(&[], &[]);
     let (holder, _) = holder_and_other(&server);
     let post = |port: u16| {
@@ -222,10 +225,7 @@ fn one_address_does_not_fill_the_file() {
     let port = udp_port();
     let more = "HeartbeatMaxServers 0\nHeartbeatStorage @ROOT@/hearts/hb.dat\n";
     let mut server = Server::prepare(&conf(port, more, &[&a]));
-    let path = server.root.join("hearts/hb.dat");
-    let dir = path.parent().unwrap();
-    std::fs::create_dir(dir).unwrap();
-    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let path = storage(&server);
     server.launch(&[], &[]);
     let messages: Vec<String> = (1000..1200)
         .map(|port| format!("v=1&ready=1&busy=1&port={port}"))

@@ -1,8 +1,5 @@
 //! What all forms of the page tell, read at one moment.
 
-use std::fs;
-use std::time::UNIX_EPOCH;
-
 use super::apply::Outcome;
 use crate::balancer::Balancing;
 use crate::clock::Wall;
@@ -144,7 +141,7 @@ impl Facts {
         Facts {
             name: names::self_name(&room.routes, req).to_owned(),
             version: answer::banner(),
-            built: built(),
+            built: crate::handler::built(),
             persist: server.proxy.persist,
             balancer_inherit: server.proxy.balancer_inherit,
             pass_inherit: server.proxy.pass_inherit,
@@ -209,14 +206,4 @@ fn path_to(server: &Server, balancer: &Balancer) -> String {
         RuleFrom::Match(_) => None,
     });
     from.unwrap_or_else(|| "/".to_owned())
-}
-
-/// The time of the program's file.
-fn built() -> i64 {
-    std::env::current_exe()
-        .and_then(fs::metadata)
-        .and_then(|meta| meta.modified())
-        .ok()
-        .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
-        .map_or(0, |d| d.as_secs() as i64)
 }

@@ -31,7 +31,7 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &Member) {
         &format!("Edit worker settings for {}", esc(&i.name)),
     );
     let all = fields::of_member(m);
-    let mut line = |name: &str, label: &str, hint: &str| {
+    let line = |out: &mut String, name: &str, label: &str, hint: &str| {
         text(
             out,
             name,
@@ -40,10 +40,10 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &Member) {
             hint,
         );
     };
-    line("w_lf", "Load factor", "1 to 100");
-    line("w_ls", "LB Set", "0 to 99");
-    line("w_wr", "Route", "");
-    line("w_rr", "Route Redirect", "");
+    line(out, "w_lf", "Load factor", "1 to 100");
+    line(out, "w_ls", "LB Set", "0 to 99");
+    line(out, "w_wr", "Route", "");
+    line(out, "w_rr", "Route Redirect", "");
     for (letter, label, bit) in [
         ("I", "Ignore Errors", status::IGNORE),
         ("N", "Draining Mode", status::DRAIN),
@@ -69,19 +69,10 @@ pub fn member(out: &mut String, f: &Facts, b: &Shown, m: &Member) {
         let mut names = vec![""];
         names.extend(b.expressions.iter().map(|(n, _)| n.as_str()));
         choice(out, "w_he", "HC Expr", &names, &m.health.expression);
-        let mut line = |name: &str, label: &str, hint: &str| {
-            text(
-                out,
-                name,
-                label,
-                fields::value(&all, name).unwrap_or_default(),
-                hint,
-            );
-        };
-        line("w_hi", "HC Interval (ms)", "at least 100");
-        line("w_hp", "HC Passes trigger", "");
-        line("w_hf", "HC Fails trigger", "");
-        line("w_hu", "HC uri", "");
+        line(out, "w_hi", "HC Interval (ms)", "at least 100");
+        line(out, "w_hp", "HC Passes trigger", "");
+        line(out, "w_hf", "HC Fails trigger", "");
+        line(out, "w_hu", "HC uri", "");
     }
     end(out, b, Some(i));
 }

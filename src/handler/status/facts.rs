@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::net::IpAddr;
-use std::time::UNIX_EPOCH;
 
 use crate::config::settings::ProxyStatus;
 use crate::request::answer;
@@ -78,7 +77,7 @@ impl Facts {
             local: req.local.ip(),
             version: answer::banner(),
             mpm: mpm.to_owned(),
-            built: built(),
+            built: crate::handler::built(),
             extended: room.settings.extended_status,
             load: load(),
             cpu: [own[0] + sum(0), own[1] + sum(1), own[2], own[3]],
@@ -190,14 +189,4 @@ fn cpu_of(pid: i32) -> [f64; 4] {
         .skip(11)
         .map(|w| w.parse().unwrap_or(0.0) / TICKS);
     [(); 4].map(|()| words.next().unwrap_or(0.0))
-}
-
-/// The time of the program's file.
-fn built() -> i64 {
-    std::env::current_exe()
-        .and_then(fs::metadata)
-        .and_then(|meta| meta.modified())
-        .ok()
-        .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
-        .map_or(0, |d| d.as_secs() as i64)
 }
